@@ -1,0 +1,14 @@
+//! The Farside protocol as code: what a port to another language has to reproduce, and nothing else.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod code;
+pub mod error;
+pub mod http;
+pub mod out;
+
+pub use code::Code;
+pub use error::{Details, Error};
+pub use out::Out;
