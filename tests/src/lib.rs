@@ -1,1 +1,3 @@
-//! Placeholder until the room is filled.
+//! Vectors, the conformance suite, interop and benches of Farside.
+
+pub mod http1;

@@ -4,10 +4,13 @@
 
 extern crate alloc;
 
+pub mod base_url;
 pub mod code;
 pub mod error;
+pub mod host;
 pub mod http;
 pub mod out;
+pub mod target;
 
 pub use code::Code;
 pub use error::{Details, Error};
