@@ -1,6 +1,9 @@
 //! Who a request is from and what that principal may do: the program's to decide (spec, Authentication).
 
-use crate::wire::{Scopes, http::RequestHead};
+use crate::wire::{
+    Scopes,
+    http::{Field, RequestHead},
+};
 use alloc::{boxed::Box, sync::Arc};
 
 /// Who a request is from.
@@ -60,7 +63,7 @@ impl Access {
 
     /// One token that all four scopes go with, for `Authorization: Bearer TOKEN`.
     pub fn bearer(token: &str) -> Self {
-        let bearer = Bearer { token: token.into(), principal: Principal::new("local", Scopes::ALL) };
+        let bearer = Bearer { token: token.as_bytes().into(), principal: Principal::new("local", Scopes::ALL) };
         Self::Authenticated { authenticator: Box::new(bearer), challenge: Some("Bearer".into()) }
     }
 }
@@ -88,7 +91,7 @@ impl core::fmt::Debug for Bearer {
 
 /// The credential of the one `Authorization: Bearer` line of a head: the scheme in any case, one space, the credential exactly.
 pub fn bearer_token<'b>(head: &RequestHead<'b>) -> Option<&'b [u8]> {
-    let value = head.fields.get("authorization").one()?;
+    let Field::One(value) = head.fields.get("authorization") else { return None };
     let (scheme, token) = value.split_at_checked(7)?;
     (scheme.eq_ignore_ascii_case(b"bearer ") && !token.is_empty()).then_some(token)
 }

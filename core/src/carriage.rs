@@ -3,8 +3,9 @@
 use crate::{
     buf::{RecvBuf, Tx},
     wire::{
-        Allow, Out,
-        http::{self, Decoder, Fault, emit},
+        Out,
+        http::{self, CHUNK_HEAD, Decoder, Fault, LAST_CHUNK, chunk_head, reason},
+        route::Allow,
     },
     workspace::Room,
 };
@@ -129,7 +130,7 @@ impl H1Reply<'_> {
         text.put(b"HTTP/1.1 ");
         text.put_u64(u64::from(head.status));
         text.put(b" ");
-        text.put(emit::reason(head.status).as_bytes());
+        text.put(reason(head.status).as_bytes());
         text.put(b"\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nFarside-Wire: 1\r\n");
         if let Some(media) = head.media {
             text.put(b"Content-Type: ");
@@ -141,7 +142,10 @@ impl H1Reply<'_> {
         }
         if let Some(allow) = head.allow {
             text.put(b"Allow: ");
-            allow.write(&mut text);
+            for (n, method) in allow.iter().enumerate() {
+                text.put(if n > 0 { b", " } else { b"" });
+                text.put(method.name().as_bytes());
+            }
             text.put(b"\r\n");
         }
         if let Some(challenge) = head.challenge {
@@ -225,7 +229,7 @@ impl Reply for H1Reply<'_> {
 
     fn room(&mut self, n: usize) -> &mut [u8] {
         match self.state.mode {
-            Mode::Chunked => &mut self.tx.room(emit::CHUNK_HEAD + n + 2)[emit::CHUNK_HEAD..emit::CHUNK_HEAD + n],
+            Mode::Chunked => &mut self.tx.room(CHUNK_HEAD + n + 2)[CHUNK_HEAD..CHUNK_HEAD + n],
             _ => self.tx.room(n),
         }
     }
@@ -233,9 +237,9 @@ impl Reply for H1Reply<'_> {
     fn commit(&mut self, n: usize) {
         match self.state.mode {
             Mode::Chunked if n > 0 => {
-                self.tx.commit(emit::CHUNK_HEAD + n);
-                let head = emit::chunk_head(n);
-                self.tx.back(emit::CHUNK_HEAD + n, emit::CHUNK_HEAD).copy_from_slice(&head);
+                self.tx.commit(CHUNK_HEAD + n);
+                let head = chunk_head(n);
+                self.tx.back(CHUNK_HEAD + n, CHUNK_HEAD).copy_from_slice(&head);
                 self.tx.put(b"\r\n");
             }
             Mode::Plain => self.tx.commit(n),
@@ -250,7 +254,7 @@ impl Reply for H1Reply<'_> {
 
     fn end(&mut self) {
         if self.state.mode == Mode::Chunked {
-            self.tx.put(emit::LAST_CHUNK);
+            self.tx.put(LAST_CHUNK);
         }
         self.state.mode = Mode::Ended;
     }

@@ -20,8 +20,8 @@ use crate::{
     exchange::Exchange,
     handler::Handler,
     wire::{
-        Error, Moment,
-        http::{Decoder, Fault, HeadScan, MAX_HEAD, RequestHead, Version, emit},
+        Error, Moment, Out,
+        http::{CONTINUE, Decoder, Fault, HeadScan, MAX_HEAD, Part, RequestHead, Version},
         times, write_error,
     },
 };
@@ -194,9 +194,6 @@ impl Connection {
         let (decoder, expects) = (Decoder::new(head.framing), head.expect_continue);
         let exchange = Exchange::begin(cx, &self.handler, &head, &mut H1Reply { tx, state: &mut reply });
         rx.consume(end);
-        if exchange.is_bulk() {
-            rx.want(BULK);
-        }
         self.state = State::Busy(Busy { exchange, decoder, reply, expects, body_until: None, reply_until: None });
         None
     }
@@ -205,6 +202,9 @@ impl Connection {
     fn busy(&mut self, cx: &mut Cx<'_>, rx: &mut RecvBuf, tx: &mut Tx) -> Option<Flow> {
         let State::Busy(busy) = &mut self.state else { return None };
         let before = rx.filled().len();
+        if busy.exchange.is_bulk() {
+            rx.want(BULK);
+        }
         let done = {
             let reply = &mut H1Reply { tx, state: &mut busy.reply };
             let body = &mut H1Body { rx, decoder: &mut busy.decoder };
@@ -214,7 +214,7 @@ impl Connection {
             if busy.expects && busy.exchange.wants_body() {
                 busy.expects = false;
                 if rx.is_empty() && busy.reply.mode == Mode::Unstarted {
-                    crate::wire::Out::put(tx, emit::CONTINUE);
+                    tx.put(CONTINUE);
                 }
             }
             return match busy.stalled(cx, before, rx, tx) {
@@ -232,7 +232,7 @@ impl Connection {
         let close = match (busy.reply, busy.decoder.is_done()) {
             (H1State { mode: Mode::Cut, .. }, _) => Some(CloseReason::Cut),
             (_, false) => match busy.decoder.next(rx.filled()) {
-                Ok(crate::wire::http::Part::End) => None,
+                Ok(Part::End) => None,
                 _ => Some(CloseReason::BodyUnread),
             },
             (H1State { keep: false, .. }, true) => Some(CloseReason::Said),
@@ -252,7 +252,7 @@ impl Connection {
     fn fault(&mut self, cx: &mut Cx<'_>, status: u16, fault: Fault, tx: &mut Tx) -> Option<Flow> {
         let mut state = H1State { mode: Mode::Unstarted, keep: false, head_only: false, chunks: true };
         let error = Error::new(fault.code(), fault.words());
-        let max = self.handler.bounds.max_error_bytes as usize;
+        let max = self.handler.bounds.max_error_bytes;
         let head = ReplyHead { close: true, ..ReplyHead::new(status, Some("application/json")) };
         H1Reply { tx, state: &mut state }.whole(&head, &mut |o| write_error(o, &error, max));
         self.drain(cx, CloseReason::Fault)

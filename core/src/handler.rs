@@ -33,6 +33,8 @@ pub struct Handler {
     pub(crate) access: Access,
     pub(crate) bounds: Bounds,
     pub(crate) lease: Duration,
+    /// The name of everybody, where nobody is asked for one.
+    pub(crate) local: Arc<str>,
     closing: AtomicBool,
     state: Lock<State>,
 }
@@ -66,8 +68,9 @@ impl Handler {
 
     /// A handler that keeps `bounds`, and remembers for `lease` what has to be remembered that long.
     pub fn with(workspace: impl Workspace + 'static, access: Access, bounds: Bounds, lease: Duration) -> Arc<Self> {
-        let (workspace, closing, state) = (Arc::new(workspace), AtomicBool::new(false), Lock::new(State::default()));
-        Arc::new(Self { workspace, access, bounds, lease, closing, state })
+        // What the `offset` extension keeps is told by a handler that has it.
+        let (bounds, closing, state) = (Bounds { replay_bytes: 0, ..bounds }, AtomicBool::new(false), Lock::new(State::default()));
+        Arc::new(Self { workspace: Arc::new(workspace), access, bounds, lease, local: "local".into(), closing, state })
     }
 
     /// Ends every exec politely and starts no other (503 `closed`); everything else is answered until the connections end.
@@ -113,7 +116,7 @@ impl Handler {
                 s.keys.insert(key.clone(), Keyed::Running(id));
             }
             s.next += 1;
-            let running = Arc::new(Running::default());
+            let running = Arc::new(Running { cancelled: AtomicBool::new(false), waker: Lock::new(None) });
             s.running.insert(id, running.clone());
             Ok(Claim { handler: self.clone(), id, key, running, ran: None })
         })
@@ -156,7 +159,6 @@ impl State {
 }
 
 /// One exec that runs, as others see it.
-#[derive(Default)]
 pub(crate) struct Running {
     cancelled: AtomicBool,
     waker: Lock<Option<Waker>>,

@@ -2,7 +2,7 @@
 
 use crate::{
     cx::{Cx, Task},
-    wire::{Channel, Error, Listing, MAX_FRAME_DATA, Meta, Output},
+    wire::{Channel, Error, Listing, Meta, Output, frame::MAX_FRAME_DATA},
     workspace::{About, Answer, Called, Command, Exec, NoRoom, Op, Piece, Reader, Sink, Workspace},
 };
 use alloc::{boxed::Box, string::String, sync::Arc, vec, vec::Vec};

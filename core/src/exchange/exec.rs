@@ -7,12 +7,13 @@ use crate::{
     cx::Cx,
     handler::{Claim, Handler, Transfer},
     wire::{
-        Channel, Error, ExecRequest, MAX_FRAME_DATA, Moment, Out, Output, data_frame_len, write_data_frame, write_error_frame,
-        write_output,
+        Channel, Error, ExecRequest, Moment, Out, Output,
+        frame::{MAX_FRAME_DATA, data_frame_len, write_data_frame, write_error_frame, write_output},
     },
     workspace::{Answer, Command, Delivery, Exec, NoRoom, Op, Piece},
 };
 use alloc::{boxed::Box, sync::Arc, vec, vec::Vec};
+use bytes::Bytes;
 use core::{task::Poll, time::Duration};
 
 /// While more than this waits to be written, no output is read: the command then waits, and so does its pipe.
@@ -53,7 +54,7 @@ pub(crate) fn start(
         args: request.args.iter().map(|a| a.as_ref().into()).collect(),
         dir: request.dir.as_ref().into(),
         env: request.env.iter().map(|e| e.as_ref().into()).collect(),
-        stdin: request.stdin.to_vec().into(),
+        stdin: Bytes::copy_from_slice(&request.stdin),
         timeout: (request.timeout_ms > 0).then(|| Duration::from_millis(request.timeout_ms)),
         output: delivery,
     };
@@ -173,25 +174,26 @@ impl Running {
     }
 
     /// The last frame.
-    fn finish(&mut self, handler: &Handler, end: Poll<Result<Piece, Error>>, out: &mut dyn Reply) {
-        let max_error = handler.bounds.max_error_bytes as usize;
+    fn finish(&mut self, handler: &Handler, end: Result<Piece, Error>, out: &mut dyn Reply) {
+        let max_error = handler.bounds.max_error_bytes;
         let max_output = handler.bounds.max_exec_output_bytes;
         let frame: &mut dyn FnMut(&mut dyn Out) = match end {
-            Poll::Ready(Ok(Piece::End(_))) if self.over => {
+            Ok(Piece::End(_)) if self.over => {
                 let error = Error::limit("maxExecOutputBytes", max_output).with(|d| d.ran = Some(true));
                 &mut move |o| write_error_frame(o, &error, max_error)
             }
-            Poll::Ready(Ok(Piece::End(exit))) => {
+            Ok(Piece::End(exit)) => {
                 let kept = self.collected.take().unwrap_or_default();
                 let (timed_out, interrupted) = (exit.timed_out, exit.interrupted);
                 let output = Output { exit_code: exit.code, signal: exit.signal, timed_out, interrupted, ..kept };
                 &mut move |o| write_output(o, &output)
             }
-            Poll::Ready(Err(error)) => {
+            Err(error) => {
                 let error = Refusal::mapped(error).into_error();
                 &mut move |o| write_error_frame(o, &error, max_error)
             }
-            _ => &mut |_| {},
+            // The caller takes data itself.
+            Ok(Piece::Data(..)) => return,
         };
         if !out.started() {
             return out.whole(&head(), frame);

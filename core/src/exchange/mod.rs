@@ -12,14 +12,20 @@ use crate::{
     guard::{guard, media_type},
     handler::Handler,
     wire::{
-        BodyKind, Code, Error, ExecRequest, Found, Info, Needs, Query, Route, RouteId, Scope, Scopes, find, json, name,
+        Code, Error, ExecRequest, Info, Query, Route, RouteId, Scopes,
+        file::write_target,
         http::{Framing, RequestHead},
+        json, name,
+        route::{BodyKind, Found, find},
     },
     workspace::{About, Answer, Called, Op},
 };
-use alloc::{borrow::Cow, string::String, sync::Arc, vec::Vec};
+use alloc::{string::String, sync::Arc, vec::Vec};
 use core::task::Poll;
 use reply::Refusal;
+
+/// The extensions of the wire that this handler has (spec, Extensions).
+const EXTENSIONS: &[&str] = &["apart"];
 
 /// A request that is being answered.
 pub struct Exchange {
@@ -164,15 +170,17 @@ impl Exchange {
 fn route(cx: &mut Cx<'_>, handler: &Arc<Handler>, head: &RequestHead<'_>, out: &mut dyn Reply) -> Result<State, Refusal> {
     guard(head, &handler.access)?;
     let principal = principal(handler, head)?;
-    let (route, params) = match find(head.method, head.target.path) {
+    let (route, params) = match find(head.method, head.target.path, EXTENSIONS) {
         Found::Route(route, params) => (route, params),
         Found::Method(allow) => return Err(Refusal::method(allow)),
         Found::Unknown => return Err(Refusal::unknown()),
     };
-    scope(route, principal.scopes)?;
+    if !route.needs.allows(principal.scopes) {
+        return Err(Error::from(Code::Forbidden).into());
+    }
     let (max, bound) = body_bound(handler, route);
     if head.framing != Framing::Length(0) {
-        media_type(head, route.body.media()).map_err(Refusal::media_type)?;
+        media_type(head, route.body.media_type()).map_err(Refusal::media_type)?;
         if matches!(head.framing, Framing::Length(n) if n > max) {
             return Err(Error::limit(bound, max).into());
         }
@@ -204,28 +212,12 @@ fn principal(handler: &Handler, head: &RequestHead<'_>) -> Result<Principal, Ref
     }
 }
 
-fn scope(route: &Route, held: Scopes) -> Result<(), Error> {
-    let allowed = match route.scope {
-        Needs::ReadOrServers => held.has(Scope::Read) || held.has(Scope::Servers),
-        Needs::Read => held.has(Scope::Read),
-        Needs::Write => held.has(Scope::Write),
-        Needs::Exec => held.has(Scope::Exec),
-        Needs::Servers => held.has(Scope::Servers),
-        Needs::Either | Needs::Own => held.has(Scope::Exec) || held.has(Scope::Servers),
-    };
-    if allowed { Ok(()) } else { Err(Code::Forbidden.into()) }
-}
-
 /// How long a route's body may be, and the bound that says so.
 fn body_bound(handler: &Handler, route: &Route) -> (u64, &'static str) {
-    let bounds = &handler.bounds;
     match route.id {
-        RouteId::PutFile => (bounds.max_write_bytes, "maxWriteBytes"),
-        RouteId::Exec => {
-            let stdin = bounds.max_write_bytes.div_ceil(3).saturating_mul(4);
-            (bounds.max_request_bytes.saturating_add(stdin), "maxRequestBytes")
-        }
-        _ => (bounds.max_request_bytes, "maxRequestBytes"),
+        RouteId::WriteFile => (handler.bounds.max_write_bytes, "maxWriteBytes"),
+        RouteId::Exec => (handler.bounds.exec_request_bytes(), "maxRequestBytes"),
+        _ => (handler.bounds.max_request_bytes, "maxRequestBytes"),
     }
 }
 
@@ -272,8 +264,7 @@ fn operate(
         _ => {}
     }
     let query = Query::parse(query, &["path", "perm"])?;
-    let path = query.get("path").unwrap_or_default();
-    let name = name::check_bytes(&path)?;
+    let name = &*query.name("path")?;
     match route.id {
         RouteId::Stat | RouteId::Lstat => {
             let op = Op::Stat { name, follow: route.id == RouteId::Stat };
@@ -283,21 +274,16 @@ fn operate(
                 Poll::Ready(answer) => reply::stat(answer, name::last(name), out),
             }
         }
-        RouteId::Readlink => call(cx, Op::ReadLink { name }, Then::Target, out),
-        RouteId::Readdir => call(cx, Op::ReadDir { name, max: handler.bounds.max_dir_entries }, Then::Entries, out),
-        RouteId::GetFile => call(cx, Op::Open { name }, Then::File(handler.transfer()?), out),
-        RouteId::PutFile => {
-            let perm = query.get("perm").map(|text| perm(&text)).transpose()?;
-            call(cx, Op::Create { name, perm, size }, Then::Put(handler.transfer()?), out)
+        RouteId::ReadLink => call(cx, Op::ReadLink { name }, Then::Target, out),
+        RouteId::ReadDir => call(cx, Op::ReadDir { name, max: handler.bounds.max_dir_entries }, Then::Entries, out),
+        RouteId::ReadFile => call(cx, Op::Open { name }, Then::File(handler.transfer()?), out),
+        RouteId::WriteFile => {
+            call(cx, Op::Create { name, perm: query.perm("perm")?, size }, Then::Put(handler.transfer()?), out)
         }
-        RouteId::DeleteFile => call(cx, Op::Remove { name }, Then::Done, out),
+        RouteId::Remove => call(cx, Op::Remove { name }, Then::Done, out),
         // A row of the table that this build answers for nobody.
         _ => Err(Error::from(Code::Unsupported).into()),
     }
-}
-
-fn perm(text: &Cow<'_, [u8]>) -> Result<u32, Error> {
-    crate::wire::perm(core::str::from_utf8(text).map_err(|_| Error::invalid("perm"))?)
 }
 
 /// The workspace has answered.
@@ -317,7 +303,7 @@ fn answered(
         (Answer::About(about), Then::Info(scopes)) => reply::info(&info(&about, handler, scopes)?, out),
         (Answer::Meta(meta), Then::Info1(name)) => reply::stat(Ok(Answer::Meta(meta)), &name, out),
         (Answer::Listing(listing), Then::Entries) => reply::json(handler, &mut |o| listing.write(o), out),
-        (Answer::Target(target), Then::Target) => reply::json(handler, &mut |o| crate::wire::write_target(o, &target), out),
+        (Answer::Target(target), Then::Target) => reply::json(handler, &mut |o| write_target(o, &target), out),
         (Answer::Whole(n), Then::File(_)) => {
             out.whole_from_room(&reply::file_head(None), n);
             Ok(State::Done)
@@ -334,18 +320,16 @@ fn answered(
 
 /// What info says of a workspace to a principal that holds `scopes`.
 fn info(about: &About, handler: &Handler, scopes: Scopes) -> Result<Info, Error> {
-    Info {
+    let whole = Info {
         root: about.root.clone(),
         descriptor: about.descriptor.clone(),
-        links: about.links,
+        links: Some(about.links),
         bounds: handler.bounds.clone(),
-        reach: about.reach,
-        scopes,
-        start: false,
-        connect: false,
-        servers: false,
-        env: about.env.clone(),
-        extensions: Vec::from(["apart".into()]),
-    }
-    .for_scopes(scopes)
+        reach: Some(about.reach),
+        scopes: Some(scopes),
+        env: Some(about.env.clone()),
+        extensions: EXTENSIONS.iter().map(|&e| e.into()).collect(),
+        ..Info::default()
+    };
+    whole.for_scopes(scopes)
 }

@@ -5,7 +5,7 @@ use crate::{
     access::Access,
     carriage::{Reply, ReplyHead},
     handler::Handler,
-    wire::{Allow, Code, Error, Info, Out, http::Fault, status_of, write_error, write_info},
+    wire::{Code, Error, Info, Out, file::write_info, http::Fault, route::Allow, status_of, write_error},
     workspace::Answer,
 };
 
@@ -61,6 +61,10 @@ impl Refusal {
         Self { error: Error::new(fault.code(), fault.words()), status: fault.status(), allow: None }
     }
 
+    pub(crate) fn into_error(self) -> Error {
+        self.error
+    }
+
     /// Answers with it. A reply that has begun can only be cut.
     pub(crate) fn reply(&self, handler: &Handler, close: bool, out: &mut dyn Reply) {
         if out.started() {
@@ -72,7 +76,7 @@ impl Refusal {
         };
         let head = ReplyHead { allow: self.allow, challenge, close, ..ReplyHead::new(self.status, Some(JSON)) };
         let max = handler.bounds.max_error_bytes;
-        out.whole(&head, &mut |o| write_error(o, &self.error, max as usize));
+        out.whole(&head, &mut |o| write_error(o, &self.error, max));
     }
 }
 
