@@ -37,7 +37,7 @@ pub use {
     access::{Access, AccessError, Authenticator, Principal},
     buf::{RecvBuf, Tx},
     conn::{CloseReason, Connection, Flow},
-    cx::{Cx, Due, Runtime, Task},
+    cx::{Cx, Due, PollTask, Runtime, Task, poll_task},
     exchange::Exchange,
     handler::{Closed, Handler},
     workspace::*,

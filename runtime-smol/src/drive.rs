@@ -72,7 +72,8 @@ impl Driver {
 
     fn turns(&mut self, c: &mut Context<'_>, rx: &mut RecvBuf, tx: &mut Tx) -> Poll<io::Result<()>> {
         for _ in 0..TURNS {
-            let mut cx = Cx::new(now(), c.waker(), &mut Reactor);
+            let mut reactor = Reactor;
+            let mut cx = Cx::new(now(), c.waker(), &mut reactor);
             let flow = self.conn.turn(&mut cx, rx, tx);
             let due = cx.due();
             let sent = self.write(c, tx, flow.again)?;

@@ -24,7 +24,8 @@ pub async fn run<T: Task>(mut task: T) -> T::Out {
     let mut alarm = Alarm::default();
     poll_fn(|c| {
         loop {
-            let mut cx = Cx::new(now(), c.waker(), &mut Reactor);
+            let mut reactor = Reactor;
+            let mut cx = Cx::new(now(), c.waker(), &mut reactor);
             let polled = task.poll(&mut cx);
             let due = cx.due();
             if polled.is_ready() || alarm.poll(due, c).is_pending() {

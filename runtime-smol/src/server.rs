@@ -7,7 +7,7 @@ use farside_core::Handler;
 use futures_lite::FutureExt;
 use rustix::{
     io::Errno,
-    net::{AcceptFlags, Shutdown, accept_with, shutdown},
+    net::{SocketFlags, Shutdown, accept_with, shutdown},
 };
 use std::{
     collections::BTreeMap,
@@ -122,7 +122,7 @@ const REST: Duration = Duration::from_millis(100);
 async fn accept_all(listener: Async<OwnedFd>, open: Arc<Open>, handler: Arc<Handler>, executor: Arc<Executor<'static>>) {
     let mut next = 0;
     loop {
-        let sock = match accept_with(&listener, AcceptFlags::CLOEXEC | AcceptFlags::NONBLOCK) {
+        let sock = match accept_with(&listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
             Ok(sock) => Arc::new(sock),
             Err(Errno::AGAIN) => {
                 // It fails only when the reactor is gone, and then nothing could be served.

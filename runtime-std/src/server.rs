@@ -5,7 +5,7 @@ use farside_core::Handler;
 use rustix::{
     event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll},
     io::Errno,
-    net::{AcceptFlags, Shutdown, accept_with, shutdown},
+    net::{SocketFlags, Shutdown, accept_with, shutdown},
 };
 use std::{
     collections::BTreeMap,
@@ -139,7 +139,7 @@ fn accept_all(listener: &OwnedFd, stop: &OwnedFd, open: &Arc<Open>, handler: &Ar
         if !set[0].revents().is_empty() {
             return;
         }
-        let sock = match accept_with(listener, AcceptFlags::CLOEXEC) {
+        let sock = match accept_with(listener, SocketFlags::CLOEXEC) {
             Ok(sock) => Arc::new(sock),
             Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => continue,
             Err(e) => {
