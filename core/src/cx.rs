@@ -6,7 +6,10 @@ use core::task::Waker;
 use {
     crate::io::{Interest, Watched},
     core::task::Poll,
-    std::{io, os::fd::BorrowedFd},
+    std::{
+        io,
+        os::fd::{AsFd, BorrowedFd},
+    },
 };
 
 /// What a runtime brings to a turn, beside the time.

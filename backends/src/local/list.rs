@@ -4,7 +4,7 @@ use super::{read::meta, resolve::Root};
 use crate::errno::failed;
 use farside_core::{
     Answer,
-    wire::{Error, Listing},
+    wire::{Error, FileInfo, Listing},
 };
 use rustix::{
     fs::{AtFlags, OFlags, RawDir, statat},
@@ -39,13 +39,13 @@ pub(super) fn read_dir(root: &Root, name: &str, max: u64) -> Result<Answer, Erro
     names.sort_unstable();
     // A name that was moved while the directory was read may have been met twice.
     names.dedup();
-    let mut listing = Vec::with_capacity(names.len());
+    let mut entries = Vec::with_capacity(names.len());
     for name in names {
         match statat(&dir, name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => listing.push(meta(&name, &stat)),
+            Ok(stat) => entries.push(FileInfo { name, meta: meta(&stat) }),
             Err(Errno::NOENT) => {}
             Err(errno) => return Err(failed(errno)),
         }
     }
-    Ok(Answer::Listing(Listing { entries: listing, skipped }))
+    Ok(Answer::Listing(Listing { entries, skipped }))
 }

@@ -12,10 +12,9 @@ use self::{
     temp::Sweeper,
     write::{Put, Target},
 };
-use crate::errno::failed;
 use farside_core::{
     About, Answer, Called, Op, Room, Workspace,
-    wire::{Code, Descriptor, Error},
+    wire::{Code, Descriptor, Error, errno::by_number, from_errno},
 };
 use std::{path::Path, sync::Arc};
 
@@ -62,9 +61,9 @@ impl Local {
             let name = entry.split('=').next().unwrap_or_default();
             return Err(Error::invalid(format!("environment: {name:?} is no NAME=value")));
         }
-        let why = |text: String, code| Error::new(code, format!("{}: {text}", dir.display()));
-        let root = Root::new(dir, by_hand).map_err(|errno| why(text(errno), failed(errno).code))?;
-        let path = std::fs::canonicalize(dir).map_err(|error| why(error.to_string(), Code::Other))?;
+        let failed = |number| Error::new(from_errno(number).code, format!("{}: {}", dir.display(), words(number)));
+        let root = Root::new(dir, by_hand).map_err(|errno| failed(errno.raw_os_error()))?;
+        let path = std::fs::canonicalize(dir).map_err(|error| failed(error.raw_os_error().unwrap_or_default()))?;
         let path = path.to_string_lossy().into_owned();
         let descriptor = Descriptor {
             kind: "local".into(),
@@ -123,4 +122,9 @@ impl Workspace for Local {
 /// Whether `entry` is `NAME=value`, NAME not empty, without NUL.
 fn is_variable(entry: &str) -> bool {
     entry.find('=').is_some_and(|at| at > 0) && !entry.contains('\0')
+}
+
+/// What the system says of its error.
+fn words(number: i32) -> &'static str {
+    by_number(number).map_or("unknown error", |errno| errno.words)
 }

@@ -4,7 +4,7 @@ use super::resolve::Root;
 use crate::errno::failed;
 use farside_core::{
     Answer, Cx, Reader, Room, Source,
-    wire::{Error, FileMode, Meta, Timestamp, name},
+    wire::{Error, FileMode, Meta, Timestamp},
 };
 use rustix::{
     fd::OwnedFd,
@@ -18,16 +18,15 @@ const AT_ONCE: usize = 64 * 1024;
 /// The longest link there is, with a byte to spare.
 const LINK: usize = 4096;
 
-pub(super) fn stat(root: &Root, path: &str, follow: bool) -> Result<Answer, Error> {
+pub(super) fn stat(root: &Root, name: &str, follow: bool) -> Result<Answer, Error> {
     let link = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
-    let fd = root.open(path, OFlags::PATH | link)?;
+    let fd = root.open(name, OFlags::PATH | link)?;
     let stat = fstat(&fd).map_err(failed)?;
-    Ok(Answer::Meta(meta(name::last(path), &stat)))
+    Ok(Answer::Meta(meta(&stat)))
 }
 
-pub(super) fn meta(name: &str, stat: &Stat) -> Meta {
+pub(super) fn meta(stat: &Stat) -> Meta {
     Meta {
-        name: name.into(),
         size: size(stat),
         mode: FileMode::from_unix(stat.st_mode),
         modified: Timestamp { seconds: stat.st_mtime, nanos: stat.st_mtime_nsec as u32 },

@@ -101,7 +101,9 @@ fn sweep(dir: &OwnedFd) -> Result<(), Errno> {
         left -= 1;
         let entry = entry?;
         let name = entry.file_name();
-        if is_ours(name.to_bytes()) && let Some(_lock) = stale(&dir, name) {
+        if is_ours(name.to_bytes())
+            && let Some(_lock) = stale(&dir, name)
+        {
             unlinkat(&dir, name, AtFlags::empty())?;
         }
     }

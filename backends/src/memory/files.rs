@@ -5,7 +5,7 @@ use crate::{
     walk::{ELEMENT, Place, Seen, Tree, walk},
 };
 use bytes::Bytes;
-use farside_core::wire::{Error, FileMode, Listing, Meta, Timestamp, name};
+use farside_core::wire::{Error, FileInfo, FileMode, Listing, Meta, Timestamp, name};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 
@@ -48,8 +48,7 @@ impl Files {
     }
 
     pub(super) fn stat(&self, name: &str, follow: bool) -> Result<Meta, Error> {
-        let node = self.resolve(name, follow)?;
-        Ok(node.meta(name::last(name)))
+        self.resolve(name, follow).map(Node::meta)
     }
 
     pub(super) fn read_link(&self, name: &str) -> Result<String, Error> {
@@ -64,8 +63,11 @@ impl Files {
         if names.len() as u64 > max {
             return Err(Error::limit("maxDirEntries", max));
         }
-        let entries = names.iter().filter_map(|(name, number)| Some(self.nodes.get(number)?.meta(name)));
-        Ok(Listing { entries: entries.collect(), skipped: 0 })
+        let entry = |(name, number): (&String, &u64)| {
+            let meta = self.nodes.get(number)?.meta();
+            Some(FileInfo { name: name.clone(), meta })
+        };
+        Ok(Listing { entries: names.iter().filter_map(entry).collect(), skipped: 0 })
     }
 
     pub(super) fn read(&self, name: &str) -> Result<Bytes, Error> {
@@ -232,7 +234,7 @@ impl Tree for Files {
 }
 
 impl Node {
-    fn meta(&self, name: &str) -> Meta {
+    fn meta(&self) -> Meta {
         let (kind, size) = match &self.kind {
             Kind::Dir(_) => (FileMode::DIR, 0),
             Kind::File(content) => (0, content.len()),
@@ -242,6 +244,6 @@ impl Node {
             seconds: START + (self.changed / 1000) as i64,
             nanos: (self.changed % 1000) as u32 * 1_000_000,
         };
-        Meta { name: name.into(), size: size as u64, mode: FileMode(self.perm | kind), modified }
+        Meta { size: size as u64, mode: FileMode(self.perm | kind), modified }
     }
 }
