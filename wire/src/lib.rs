@@ -7,6 +7,8 @@ extern crate alloc;
 pub mod base_url;
 pub mod code;
 pub mod error;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod host;
 pub mod http;
 pub mod out;
