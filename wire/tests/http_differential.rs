@@ -14,8 +14,11 @@ use std::collections::BTreeSet;
 
 const ROUNDS: u64 = 40_000;
 
+/// A reason, and whether it can be the reason for what was seen of these bytes.
+type Reviewed = (&'static str, fn(&[u8]) -> bool);
+
 /// Where shiguredo_http11 refuses what we take, and why we take it.
-const REVIEWED: &[(&str, fn(&[u8]) -> bool)] = &[
+const REVIEWED: &[Reviewed] = &[
     ("it wants UTF-8 everywhere; RFC 9110 5.5 has opaque bytes in values", |bytes| std::str::from_utf8(bytes).is_err()),
     ("it takes no empty line before a request; RFC 9112 2.2 asks for that", |bytes| bytes.starts_with(b"\r\n")),
     ("it checks a target as RFC 3986 has it; we leave that to the routes and to the query", |bytes| {
