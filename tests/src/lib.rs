@@ -1,1 +1,5 @@
-//! Placeholder until the room is filled.
+//! Vectors, the conformance suite, interop and benches of Farside.
+
+pub mod http1;
+pub mod replies;
+pub mod virtual_time;
