@@ -9,7 +9,9 @@ extern crate std;
 pub mod cx;
 #[cfg(feature = "std")]
 pub mod io;
+pub mod ladder;
 mod lock;
+pub mod process;
 pub mod workspace;
 
 pub use cx::{Cx, Due, Runtime, Task};
