@@ -4,19 +4,19 @@
 
 extern crate alloc;
 
-pub mod base_url;
 pub mod base64;
+pub mod base_url;
 pub mod bounds;
 pub mod code;
 pub mod envelope;
 pub mod errno;
 pub mod error;
-pub mod host;
 pub mod exec;
 pub mod file;
 pub mod frame;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod host;
 pub mod http;
 pub mod id;
 pub mod info;
@@ -24,7 +24,6 @@ pub mod json;
 pub mod mode;
 pub mod name;
 pub mod out;
-pub mod target;
 pub mod process;
 pub mod query;
 pub mod route;
@@ -32,6 +31,7 @@ pub mod scope;
 pub mod servers;
 pub mod session;
 pub mod signal;
+pub mod target;
 pub mod time;
 pub mod times;
 

@@ -225,6 +225,7 @@ fn body_bound(handler: &Handler, route: &Route) -> (u64, &'static str) {
 fn collected(cx: &mut Cx<'_>, handler: &Arc<Handler>, job: &mut Job, data: &[u8], out: &mut dyn Reply) -> Result<State, Refusal> {
     if job.route.id == RouteId::Exec {
         let request = ExecRequest::parse(data, &handler.bounds)?;
+        Query::parse(job.query.as_deref(), job.route.query)?;
         return exec::start(cx, handler, &job.principal, &request, out);
     }
     if !(data.is_empty() && job.route.body != (BodyKind::Json { optional: false })) {
@@ -254,6 +255,7 @@ fn operate(
             Poll::Ready(answer) => answered(cx, handler, answer, then, out),
         }
     };
+    let query = Query::parse(query, route.query)?;
     match route.id {
         RouteId::Info => return call(cx, Op::About, Then::Info(principal.scopes), out),
         RouteId::CancelExec => {
@@ -261,9 +263,10 @@ fn operate(
             reply::no_content(out);
             return Ok(State::Done);
         }
+        // A row of the table that this build answers for nobody.
+        _ if !route.pattern.starts_with("/v1/fs/") => return Err(Error::from(Code::Unsupported).into()),
         _ => {}
     }
-    let query = Query::parse(query, &["path", "perm"])?;
     let name = &*query.name("path")?;
     match route.id {
         RouteId::Stat | RouteId::Lstat => {
@@ -281,7 +284,6 @@ fn operate(
             call(cx, Op::Create { name, perm: query.perm("perm")?, size }, Then::Put(handler.transfer()?), out)
         }
         RouteId::Remove => call(cx, Op::Remove { name }, Then::Done, out),
-        // A row of the table that this build answers for nobody.
         _ => Err(Error::from(Code::Unsupported).into()),
     }
 }

@@ -100,8 +100,9 @@ fn request_line(mut head: &[u8]) -> Result<(&str, Target<'_>, Version, &[u8]), F
     }
     let version = Version::parse(version, Fault::BadRequestLine)?;
     let target = Target::parse(&line[first + 1..last])?;
-    // The asterisk stands for the server as a whole, which only OPTIONS can ask about (RFC 9112 3.2.4).
-    if target.path == "*" && method != b"OPTIONS" {
+    // The asterisk stands for the server as a whole, which only OPTIONS can ask about; CONNECT has a target of its own, and what
+    // follows it is no HTTP (RFC 9112 3.2.3, 3.2.4).
+    if target.path == "*" && method != b"OPTIONS" || method == b"CONNECT" {
         return Err(Fault::BadTarget);
     }
     Ok((ascii(method), target, version, section))
