@@ -1,9 +1,16 @@
 //! What the client's tests run on: a clock that jumps, a workspace out of a map, and a server that sends what it is told.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests; each file uses its part"
+)]
 
 use farside_core::{
-    About, Answer, Call, Called, Command, Cx, Delivery, Dial, Exec, Exit, Op, Piece, Reader, Remote, Room, Runtime,
-    Sink, Source, Task, Transport, Workspace,
+    About, Answer, Called, Command, Cx, Delivery, Dial, Exec, Exit, Op, Piece, Reader, Remote, Room, Runtime, Sink,
+    Source, Task, Transport, Workspace,
     wire::{Channel, Code, Descriptor, Error, FileInfo, FileMode, Listing, Meta, Moment, Timestamp, base_url::BaseUrl},
 };
 use std::{
