@@ -1,4 +1,5 @@
 //! The small routes and the hot frames allocate nothing.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use farside_wire::{
     Channel, Error, FileMode, Meta, Query, Timestamp, envelope, errno, file, frame, name,

@@ -1,4 +1,5 @@
 //! Bodies: what is written is read as the same, for whatever can be made.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use farside_wire::{
     Bounds, Code, Descriptor, Details, Error, ExecRequest, FileInfo, FileMode, Info, Listing, Meta, Moment, Reach,

@@ -1,4 +1,5 @@
 //! Frames: the fast way and the strict reader agree, and what is written is read.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use farside_wire::{
     Error, Line, Output, frame,

@@ -1,4 +1,5 @@
 //! Names, queries, ids and paths against plain models.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use farside_wire::{Code, Id, Query, fuzz, id, name, query, route};
 use proptest::prelude::*;
@@ -37,7 +38,7 @@ fn model(raw: &str, known: &[&str]) -> Option<Vec<(String, Vec<u8>)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn names_keep_their_rules(name in "(/|\\.|\\.\\.|a|b\\.|é|\x00){0,12}") {
@@ -125,7 +126,8 @@ proptest! {
                 prop_assert!(routes.iter().find(takes).is_none());
                 let mut methods: Vec<_> = routes.iter().flat_map(|route| [Some(route.method.name()), route.head.then_some("HEAD")]).flatten().collect();
                 let mut allowed: Vec<_> = allow.iter().map(route::Method::name).collect();
-                (methods.sort(), allowed.sort());
+                methods.sort();
+                allowed.sort();
                 prop_assert_eq!(allowed, methods);
             }
             route::Found::Unknown => prop_assert!(routes.is_empty()),
@@ -156,7 +158,8 @@ fn the_alphabet_of_ids() {
     assert_eq!(Id::new(&[0; 17]).as_str(), "A".repeat(26));
     assert_eq!(Id::new(&[255; 17]).as_str(), "7".repeat(26));
     let mut counting = [0; 17];
-    (counting[0], counting[1], counting[16]) = (0b00001_000, 0b10_00011_0, 0b00_11111_1);
+    // 00001 00010 00011 0...
+    (counting[0], counting[1]) = (0b0000_1000, 0b1000_0110);
     assert_eq!(Id::new(&counting).as_str()[..4], *"BCDA");
 }
 

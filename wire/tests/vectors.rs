@@ -1,4 +1,5 @@
 //! The value vectors: every port to another language has to pass them, so this one does too.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use farside_wire::{
     Bounds, Code, Details, Error, ExecRequest, FileMode, Info, Line, Out, Query, RouteId, Scopes, Timestamp, envelope,
