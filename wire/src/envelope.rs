@@ -42,10 +42,11 @@ fn write_message(out: &mut dyn Out, error: &Error, mut left: usize) {
         code => [code.words(), ": ", own],
     };
     out.put(b"\"");
+    // All but the last are ASCII, so that only the last can be cut short of the bound.
     for piece in pieces {
         let cut = cut_at(piece, left);
         write_escaped(out, cut);
-        left = if cut.len() == piece.len() { left - cut.len() } else { 0 };
+        left -= cut.len();
     }
     out.put(b"\"");
 }

@@ -42,7 +42,7 @@ fn none_where_it_counts() {
 
     let meta = Meta { size: u64::MAX, mode: FileMode(0o644), modified: Timestamp { seconds: 1_796_040_000, nanos: 1 } };
     let stat = allocations(|| {
-        let Found::Route(route, _) = find("GET", "/v1/fs/stat") else { panic!() };
+        let Found::Route(route, _) = find("GET", "/v1/fs/stat", &["list", "tree"]) else { panic!() };
         let query = Query::parse(Some("path=src/lib.rs"), route.query).unwrap();
         let path = query.name("path").unwrap();
         file::write_info(&mut out, name::last(&path), &meta);

@@ -26,7 +26,7 @@ fn outputs() -> impl Strategy<Value = Output> {
 proptest! {
     #[test]
     fn data_survives(data in prop::collection::vec(any::<u8>(), 1..2000), apart in any::<bool>()) {
-        let channel = if apart { Channel::Stderr } else { Channel::Merged };
+        let channel = if apart { Channel::Stderr } else { Channel::Stdout };
         let mut room = vec![b'x'; frame::data_frame_len(channel, data.len())];
         prop_assert_eq!(frame::write_data_frame(&mut room, channel, &data), room.len());
         let mut into = vec![0; frame::MAX_FRAME_DATA];
@@ -59,8 +59,8 @@ proptest! {
 
     #[test]
     fn a_wound_anywhere(data in prop::collection::vec(any::<u8>(), 1..40), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
-        let mut room = vec![0; frame::data_frame_len(Channel::Merged, data.len())];
-        frame::write_data_frame(&mut room, Channel::Merged, &data);
+        let mut room = vec![0; frame::data_frame_len(Channel::Stdout, data.len())];
+        frame::write_data_frame(&mut room, Channel::Stdout, &data);
         let at = at.index(room.len());
         if cut { room.truncate(at) } else { room[at] = byte }
         ndjson(&room);
@@ -81,14 +81,21 @@ fn the_border_of_a_frame() {
         (frame::MAX_FRAME_DATA + 1, false),
     ] {
         let data = vec![7; length];
-        let mut room = vec![0; frame::data_frame_len(Channel::Merged, length)];
-        let written = frame::write_data_frame(&mut room, Channel::Merged, &data);
+        let mut room = vec![0; frame::data_frame_len(Channel::Stdout, length)];
+        let written = frame::write_data_frame(&mut room, Channel::Stdout, &data);
         assert_eq!(written, if good { room.len() } else { 0 });
     }
-    assert_eq!(frame::write_data_frame(&mut [0; 12], Channel::Merged, b""), 0);
-    let mut room = vec![0; frame::data_frame_len(Channel::Merged, 3) + 1];
-    assert_eq!(frame::write_data_frame(&mut room, Channel::Merged, b"abc"), 0, "a room that does not fit");
+    assert_eq!(frame::write_data_frame(&mut [0; 12], Channel::Stdout, b""), 0);
+    let mut room = vec![0; frame::data_frame_len(Channel::Stdout, 3) + 1];
+    assert_eq!(frame::write_data_frame(&mut room, Channel::Stdout, b"abc"), 0, "a room that does not fit");
     assert!(room.iter().all(|byte| *byte == 0));
+    let over = format!("{{\"data\":\"{}\"}}", "QUFB".repeat(10_923));
+    let mut room = vec![0; 2 * frame::MAX_FRAME_DATA];
+    assert_eq!(
+        frame::parse_line(over.as_bytes(), &mut room),
+        Err(Error::limit("data", 32768)),
+        "however large the room"
+    );
     assert_eq!(frame::parse_line(b"{\"data\":\"YWJj\"}", &mut [0; 2]), Err(Error::limit("data", 32768)));
-    assert_eq!(frame::parse_line(b"{\"data\":\"YWJj\"}", &mut [0; 3]), Ok(Line::Data(Channel::Merged, 3)));
+    assert_eq!(frame::parse_line(b"{\"data\":\"YWJj\"}", &mut [0; 3]), Ok(Line::Data(Channel::Stdout, 3)));
 }

@@ -112,10 +112,11 @@ proptest! {
     }
 
     #[test]
-    fn paths(method in "GET|HEAD|PUT|POST|DELETE|OPTIONS", path in "/v1(/|sessions|processes|fs|file|stat|info|exec|servers|start|stdin|cancel|renew|x|%|\\.){0,9}") {
-        let routes: Vec<_> = route::ROUTES.iter().filter(|route| path_model(route.pattern, &path)).collect();
+    fn paths(extensions in prop::sample::subsequence(vec!["list", "tree"], 0..=2), method in "GET|HEAD|PUT|POST|DELETE|OPTIONS", path in "/v1(/|sessions|processes|fs|file|stat|info|exec|servers|start|stdin|cancel|renew|x|%|\\.){0,9}") {
+        let here = |route: &&route::Route| route.extension.is_none_or(|name| extensions.contains(&name));
+        let routes: Vec<_> = route::ROUTES.iter().filter(here).filter(|route| path_model(route.pattern, &path)).collect();
         let takes = |route: &&&route::Route| route.method.name() == method || method == "HEAD" && route.head;
-        match route::find(&method, &path) {
+        match route::find(&method, &path, &extensions) {
             route::Found::Route(found, params) => {
                 prop_assert_eq!(routes.iter().filter(takes).map(|route| route.id).collect::<Vec<_>>(), [found.id]);
                 let ids = [("{s}", params.session), ("{p}", params.process), ("{n}", params.server), ("{key}", params.key)];

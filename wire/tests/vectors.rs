@@ -90,7 +90,11 @@ fn queries() {
 #[test]
 fn routes() {
     let cases = each("routes.json", |given, expect| {
-        match route::find(given["method"].as_str().unwrap(), given["path"].as_str().unwrap()) {
+        let extensions: Vec<&str> = match given["extensions"].as_array() {
+            Some(names) => names.iter().map(|name| name.as_str().unwrap()).collect(),
+            None => vec!["list", "tree"],
+        };
+        match route::find(given["method"].as_str().unwrap(), given["path"].as_str().unwrap(), &extensions) {
             Found::Route(route, params) => {
                 let mut told = json!({});
                 let ids = [("session", params.session), ("process", params.process), ("server", params.server)];
