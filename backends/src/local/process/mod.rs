@@ -59,9 +59,9 @@ struct Processes {
     stderr: Option<Pipe>,
 }
 
-/// A file that was just written may be held open by another start for as long as that takes: so often it is tried again, after a
-/// millisecond each.
-const BUSY_TRIES: u32 = 5;
+/// A program that was just written is busy while another start that was under way then still has the writer's descriptor, up to the
+/// moment it runs its own. After each of these pauses, in milliseconds, it is tried again.
+const BUSY: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 impl Processes {
     fn start(dir: &OwnedFd, program: &CStr, args: &[CString], env: &[CString], input: bool) -> Result<Self, Errno> {
@@ -76,16 +76,15 @@ impl Processes {
         let stdio = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
         let plan = Plan { program, args, env, dir: dir.as_fd(), stdio, mark: mark.map(Mark::limit) };
         let born = Instant::now();
-        let mut tries = 0;
-        let Started { pid, pidfd, marked } = loop {
-            match sys::start(&plan) {
-                Err(Errno::TXTBSY) if tries < BUSY_TRIES => {
-                    tries += 1;
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                started => break started?,
+        let mut started = sys::start(&plan);
+        for pause in BUSY {
+            if !matches!(started, Err(Errno::TXTBSY)) {
+                break;
             }
-        };
+            std::thread::sleep(Duration::from_millis(pause));
+            started = sys::start(&plan);
+        }
+        let Started { pid, pidfd, marked } = started?;
         let exit = Watched::new(pidfd);
         let kin = Kin::new(pid, exit.shared().clone(), mark.filter(|_| marked), born);
         let (stdin, stdout, stderr) = (streams.0, Some(streams.1), Some(streams.2));
