@@ -8,7 +8,7 @@ use rustix::io::Errno;
 /// How many links are followed, as in Linux.
 const LINKS: usize = 40;
 /// The longest path, as in Linux.
-const PATH: usize = 4095;
+pub(crate) const PATH: usize = 4095;
 /// The longest element, as in most file systems.
 pub(crate) const ELEMENT: usize = 255;
 

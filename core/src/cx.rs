@@ -137,3 +137,19 @@ pub trait Task {
     /// Goes on as far as it can. Must not be called again after `Ready`.
     fn poll(&mut self, cx: &mut Cx<'_>) -> core::task::Poll<Self::Out>;
 }
+
+/// A task of one function, called until it is ready.
+pub fn poll_task<T, F: FnMut(&mut Cx<'_>) -> core::task::Poll<T>>(f: F) -> PollTask<F> {
+    PollTask(f)
+}
+
+/// See [`poll_task`].
+pub struct PollTask<F>(F);
+
+impl<T, F: FnMut(&mut Cx<'_>) -> core::task::Poll<T>> Task for PollTask<F> {
+    type Out = T;
+
+    fn poll(&mut self, cx: &mut Cx<'_>) -> core::task::Poll<T> {
+        (self.0)(cx)
+    }
+}

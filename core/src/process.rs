@@ -37,7 +37,7 @@ pub trait Leader: Send {
 }
 
 /// The two outputs as a piece of output names them.
-const CHANNELS: [Channel; 2] = [Channel::Merged, Channel::Stderr];
+const CHANNELS: [Channel; 2] = [Channel::Stdout, Channel::Stderr];
 /// So many pieces are given before the exit is looked at, if there is always another.
 const BURST: u32 = 16;
 /// So many writes of input in one poll.

@@ -305,6 +305,10 @@ pub trait Transport: Send {
 
     /// Takes some of `buf`, which is not empty.
     fn poll_write(&mut self, cx: &mut Cx<'_>, buf: &[u8]) -> Poll<Result<usize, Error>>;
+
+    /// Nothing more will be written: the peer sees the end of what was, and the other direction goes on. A transport without
+    /// half-closing does nothing.
+    fn shut(&mut self) {}
 }
 
 /// Makes connections for a client.

@@ -1,1 +1,6 @@
-//! Placeholder until the room is filled.
+//! Vectors, the conformance suite, interop and benches of Farside.
+
+pub mod conformance;
+pub mod http1;
+pub mod replies;
+pub mod virtual_time;

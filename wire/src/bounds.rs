@@ -96,11 +96,13 @@ impl Bounds {
         self.max_request_bytes.saturating_add(base64_bytes(self.max_write_bytes))
     }
 
-    /// How long a client lets one line of an exec's reply become: both streams in base64, and as much again as a JSON body for the rest.
+    /// How long a client lets one line of an exec's reply become: both streams in base64, a message with every byte escaped, and
+    /// 4 KiB for the rest.
     pub const fn exec_frame_bytes(&self) -> u64 {
         let frame = encoded_len(crate::frame::MAX_FRAME_DATA) as u64;
         let output = base64_bytes(self.max_exec_output_bytes).saturating_mul(2);
-        (if output > frame { output } else { frame }).saturating_add(self.max_request_bytes)
+        let message = self.max_error_bytes.saturating_mul(6);
+        (if output > frame { output } else { frame }).saturating_add(message).saturating_add(4096)
     }
 
     /// Writes the object that stands in info.

@@ -78,12 +78,13 @@ pub fn parse_error(value: &Value<'_>) -> Error {
     let code = text("code").map_or(Code::Other, Code::from_name);
     let mut error = Error::received(code, text("message").unwrap_or_default().into());
     if let Some(details) = member("details").and_then(Value::as_object) {
-        let text = |name| details.get(name).and_then(Value::as_str).map(|text| String::from(text).into());
+        let text = |name| details.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let text = |name| text(name).map(|text| String::from(text).into());
         let number = |name| details.get(name).and_then(Value::as_u64);
         let read = Details {
             limit: number("limit"),
             name: text("name"),
-            ran: details.get("ran").and_then(Value::as_bool),
+            ran: details.get("ran").and_then(Value::as_bool).filter(|ran| *ran),
             errno: text("errno"),
             offset: number("offset"),
         };

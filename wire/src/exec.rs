@@ -73,19 +73,21 @@ impl<'a> ExecRequest<'a> {
     /// # Errors
     /// As [`ExecRequest::parse`].
     pub fn check(&self) -> Result<(), Error> {
-        check_args(&self.args)?;
-        check_env(&self.env)?;
-        if self.timeout_ms > MAX_TIMEOUT_MS {
-            return Err(Error::invalid("timeoutMs"));
-        }
+        check_command(&self.args, &self.env, self.timeout_ms)?;
         self.key.as_deref().map_or(Ok(()), check_key)?;
         check_dir(&self.dir)
     }
 }
 
 /// As many values as a body within the bound can hold: each takes two bytes, its comma included.
-pub(crate) fn max_values(bounds: &Bounds) -> usize {
+fn max_values(bounds: &Bounds) -> usize {
     usize::try_from(bounds.max_request_bytes / 2).unwrap_or(usize::MAX).saturating_add(1)
+}
+
+pub(crate) fn check_command(args: &[Cow<'_, str>], env: &[Cow<'_, str>], timeout_ms: u64) -> Result<(), Error> {
+    check_args(args)?;
+    check_env(env)?;
+    if timeout_ms > MAX_TIMEOUT_MS { Err(Error::invalid("timeoutMs")) } else { Ok(()) }
 }
 
 pub(crate) fn args<'a>(object: &mut Object<'a>) -> Result<Vec<Cow<'a, str>>, Error> {
@@ -161,7 +163,10 @@ impl Output {
             stdout: bytes("stdout")?,
             stderr: bytes("stderr")?,
             exit_code: object.i32("exitCode")?.ok_or(Error::invalid("exitCode"))?,
-            signal: object.string("signal")?.map(|signal| String::from(signal).into()),
+            signal: object
+                .string("signal")?
+                .filter(|signal| !signal.is_empty())
+                .map(|signal| String::from(signal).into()),
             timed_out: object.flag("timedOut")?,
             interrupted: object.flag("interrupted")?,
         })

@@ -20,8 +20,8 @@ const MAX_VALUES: usize = 4096;
 /// Which stream a data frame is of.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub enum Channel {
-    /// Both streams as one; with `apart`, standard output. `data` on the wire.
-    Merged,
+    /// Standard output; without `apart`, both streams as one. `data` on the wire.
+    Stdout,
     /// Standard error, with `apart`. `stderr` on the wire.
     Stderr,
 }
@@ -29,7 +29,7 @@ pub enum Channel {
 impl Channel {
     const fn opening(self) -> &'static [u8] {
         match self {
-            Self::Merged => b"{\"data\":\"",
+            Self::Stdout => b"{\"data\":\"",
             Self::Stderr => b"{\"stderr\":\"",
         }
     }
@@ -47,8 +47,8 @@ pub const fn data_frame_len(channel: Channel, n: usize) -> usize {
 ///
 /// ```
 /// use farside_wire::frame::{Channel, data_frame_len, write_data_frame};
-/// let mut room = vec![0; data_frame_len(Channel::Merged, 2)];
-/// write_data_frame(&mut room, Channel::Merged, b"hi");
+/// let mut room = vec![0; data_frame_len(Channel::Stdout, 2)];
+/// write_data_frame(&mut room, Channel::Stdout, b"hi");
 /// assert_eq!(room, b"{\"data\":\"aGk=\"}\n");
 /// ```
 pub fn write_data_frame(room: &mut [u8], channel: Channel, data: &[u8]) -> usize {
@@ -149,7 +149,7 @@ pub fn parse_line(line: &[u8], into: &mut [u8]) -> Result<Line, Error> {
         return Ok(Line::Blank);
     }
     let (channel, data) = match Frame::parse(line)? {
-        Frame::Data(data) => (Channel::Merged, data),
+        Frame::Data(data) => (Channel::Stdout, data),
         Frame::Stderr(data) => (Channel::Stderr, data),
         Frame::Output(output) => return Ok(Line::Output(output)),
         Frame::Error(error) => return Ok(Line::Error(error)),
@@ -162,7 +162,7 @@ pub fn parse_line(line: &[u8], into: &mut [u8]) -> Result<Line, Error> {
 /// A data frame without a space or an escape in it. Whatever is not one, good or bad, is for the strict reader.
 fn parse_plain(line: &[u8], into: &mut [u8]) -> Option<Line> {
     let line = line.strip_suffix(b"\n").unwrap_or(line).strip_suffix(b"\"}")?;
-    let channel = if line.starts_with(Channel::Merged.opening()) { Channel::Merged } else { Channel::Stderr };
+    let channel = if line.starts_with(Channel::Stdout.opening()) { Channel::Stdout } else { Channel::Stderr };
     let text = line.strip_prefix(channel.opening())?;
     let most = into.len().min(MAX_FRAME_DATA);
     let length = base64::decode_into(text, into.get_mut(..most)?)?;

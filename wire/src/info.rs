@@ -160,7 +160,7 @@ impl Info {
             start: object.bool("start")?,
             connect: object.bool("connect")?,
             servers: object.bool("servers")?,
-            env: owned(&object, "env")?,
+            env: owned(&object, "env")?.filter(|env| !env.is_empty()),
             extensions: owned(&object, "extensions")?.unwrap_or_default(),
         })
     }
@@ -181,7 +181,7 @@ impl Descriptor {
     }
 
     fn read(object: &Object<'_>) -> Result<Self, Error> {
-        let text = |name| object.string(name).map(|text| text.map(String::from));
+        let text = |name| object.string(name).map(|text| text.filter(|text| !text.is_empty()).map(String::from));
         Ok(Self {
             kind: text("kind")?.unwrap_or_default(),
             reference: text("ref")?,

@@ -5,6 +5,7 @@
 extern crate alloc;
 
 pub mod base64;
+pub mod base_url;
 pub mod bounds;
 pub mod code;
 pub mod envelope;
@@ -15,6 +16,7 @@ pub mod file;
 pub mod frame;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod host;
 pub mod http;
 pub mod id;
 pub mod info;
@@ -29,6 +31,7 @@ pub mod scope;
 pub mod servers;
 pub mod session;
 pub mod signal;
+pub mod target;
 pub mod time;
 pub mod times;
 

@@ -1,7 +1,7 @@
 //! The bodies of starts and of a process's routes (spec, Sessions, starts, keys; A process's streams and end).
 
 use crate::{
-    Bounds, Error, Out,
+    Error, Out,
     envelope::{parse_error, write_error_object},
     exec::{self, MAX_TIMEOUT_MS},
     id,
@@ -64,10 +64,9 @@ impl<'a> StartRequest<'a> {
     /// Reads the body.
     ///
     /// # Errors
-    /// `invalid`, with the member; `limit` for more JSON than a body within `maxRequestBytes` could hold; then those of
-    /// [`crate::name::check`] for `dir`.
-    pub fn parse(body: &'a [u8], bounds: &Bounds) -> Result<Self, Error> {
-        let mut object = json::parse_object_bounded(body, exec::max_values(bounds))?;
+    /// `invalid`, with the member; then those of [`crate::name::check`] for `dir`.
+    pub fn parse(body: &'a [u8]) -> Result<Self, Error> {
+        let mut object = json::parse_object(body)?;
         let start = Self {
             args: exec::args(&mut object)?,
             dir: exec::dir(&mut object)?,
@@ -96,6 +95,16 @@ impl<'a> StartRequest<'a> {
         }
         object.string("key", &self.key);
         object.end();
+    }
+
+    /// Checks what [`StartRequest::parse`] would refuse: for a client, before it sends.
+    ///
+    /// # Errors
+    /// As [`StartRequest::parse`].
+    pub fn check(&self) -> Result<(), Error> {
+        exec::check_command(&self.args, &self.env, self.timeout_ms)?;
+        exec::check_key(&self.key)?;
+        exec::check_dir(&self.dir)
     }
 
     /// The same request, borrowing from nothing.
@@ -362,7 +371,7 @@ impl ProcessRow {
         Ok(Self {
             id: object.string("id")?.filter(|id| id::is_id(id)).ok_or(absent("id"))?.into(),
             kind: object.string("kind")?.and_then(ProcessKind::from_name).ok_or(absent("kind"))?,
-            name: object.string("name")?.map(String::from),
+            name: object.string("name")?.filter(|name| !name.is_empty()).map(String::from),
             running: object.bool("running")?.ok_or(absent("running"))?,
             stdin: object.u64("stdin")?.ok_or(absent("stdin"))?,
             stdout: object.u64("stdout")?.ok_or(absent("stdout"))?,

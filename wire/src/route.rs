@@ -292,28 +292,30 @@ impl core::fmt::Display for Allow {
 
 /// The route of a method and a path, which begins with `/v1` (a base URL's own path is taken off before) and has no query. The path
 /// is compared as it stands: a `%`, an empty element or a slash at its end is no route. What stands for an id may be any element;
-/// one that fits no id is one that is not known. Nothing is allocated.
+/// one that fits no id is one that is not known. A route of an extension that is not among `extensions` is not there. Nothing is
+/// allocated.
 ///
 /// ```
 /// use farside_wire::route::{Found, RouteId, find};
-/// let Found::Route(route, params) = find("POST", "/v1/sessions/AB/renew") else { panic!() };
+/// let Found::Route(route, params) = find("POST", "/v1/sessions/AB/renew", &[]) else { panic!() };
 /// assert_eq!((route.id, params.session), (RouteId::RenewSession, Some("AB")));
-/// let Found::Method(allow) = find("PATCH", "/v1/fs/file") else { panic!() };
+/// let Found::Method(allow) = find("PATCH", "/v1/fs/file", &[]) else { panic!() };
 /// assert_eq!(allow.to_string(), "GET, HEAD, PUT, DELETE");
-/// assert_eq!(find("GET", "/v1/info/"), Found::Unknown);
+/// assert_eq!(find("GET", "/v1/info/", &[]), Found::Unknown);
 /// ```
-pub fn find<'p>(method: &str, path: &'p str) -> Found<'p> {
+pub fn find<'p>(method: &str, path: &'p str, extensions: &[&str]) -> Found<'p> {
     let method = Method::from_name(method);
+    let here = |route: &&Route| route.extension.is_none_or(|extension| extensions.contains(&extension));
     let fits = |route: &&Route| match method {
         Some(Method::Head) => route.head,
         method => method == Some(route.method),
     };
-    let found = ROUTES.iter().filter(fits).find_map(|route| Some((route, matches(route.pattern, path)?)));
+    let found = ROUTES.iter().filter(here).filter(fits).find_map(|route| Some((route, matches(route.pattern, path)?)));
     if let Some((route, params)) = found {
         return Found::Route(route, params);
     }
     let mut allow = Allow::default();
-    for route in ROUTES.iter().filter(|route| matches(route.pattern, path).is_some()) {
+    for route in ROUTES.iter().filter(here).filter(|route| matches(route.pattern, path).is_some()) {
         allow = if route.head { allow.with(Method::Head) } else { allow }.with(route.method);
     }
     if allow == Allow::default() { Found::Unknown } else { Found::Method(allow) }

@@ -69,7 +69,7 @@ impl Timestamp {
     /// Reads RFC 3339 with any offset. Decimals past the ninth are dropped, a leap second is the second after it.
     ///
     /// # Errors
-    /// `invalid`.
+    /// `invalid`, also for a time that is in the years 0000 to 9999 only by its offset.
     pub fn parse(text: &str) -> Result<Self, Error> {
         read(text.as_bytes()).ok_or(Error::invalid("modTime"))
     }
@@ -112,7 +112,8 @@ fn read(text: &[u8]) -> Option<Timestamp> {
         }
         _ => return None,
     };
-    Some(Timestamp { seconds: days * DAY + hour * 3600 + minute * 60 + second - offset, nanos })
+    let seconds = days * DAY + hour * 3600 + minute * 60 + second - offset;
+    YEARS.contains(&seconds).then_some(Timestamp { seconds, nanos })
 }
 
 /// The value of a few decimal digits.

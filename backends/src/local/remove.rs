@@ -2,10 +2,7 @@
 
 use super::resolve::Root;
 use crate::errno::failed;
-use farside_core::{
-    Answer,
-    wire::{Error, name},
-};
+use farside_core::{Answer, wire::Error};
 use rustix::{
     fs::{AtFlags, unlinkat},
     io::Errno,
@@ -15,11 +12,7 @@ use rustix::{
 const TRIES: usize = 8;
 
 pub(super) fn remove(root: &Root, name: &str) -> Result<Answer, Error> {
-    let (parent, last) = name::split(name);
-    if matches!(last, "." | "..") {
-        return Err(Error::invalid("name"));
-    }
-    let dir = root.open_dir(parent)?;
+    let (dir, last) = root.open_parent(name)?;
     let mut errno = Errno::BUSY;
     for _ in 0..TRIES {
         errno = match unlinkat(&dir, last, AtFlags::empty()) {

@@ -2,9 +2,9 @@
 
 use crate::{
     errno::unresolved,
-    walk::{Place, Seen, Tree, walk},
+    walk::{PATH, Place, Seen, Tree, walk},
 };
-use farside_core::wire::Error;
+use farside_core::wire::{Error, name};
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
     fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, readlinkat},
@@ -50,6 +50,15 @@ impl Root {
     /// Holds the directory called `name`, to work in and not to read.
     pub(crate) fn open_dir(&self, name: &str) -> Result<OwnedFd, Error> {
         self.open(name, DIRECTORY)
+    }
+
+    /// Holds the directory that `name` is in, to act on its last element there.
+    pub(crate) fn open_parent<'a>(&self, name: &'a str) -> Result<(OwnedFd, &'a str), Error> {
+        let (parent, last) = name::split(name);
+        if name.len() > PATH || matches!(last, "" | "." | "..") {
+            return Err(Error::invalid("name"));
+        }
+        Ok((self.open_dir(parent)?, last))
     }
 
     /// Whether it does without the kernel's resolver.

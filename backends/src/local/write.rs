@@ -8,10 +8,7 @@ use crate::{
     errno::failed,
     walk::{ELEMENT, Place, Seen},
 };
-use farside_core::{
-    Cx, Sink,
-    wire::{Error, name},
-};
+use farside_core::{Cx, Sink, wire::Error};
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
     fs::{AtFlags, FileType, Mode, OFlags, fchmod, fstat, fsync, mkdirat, openat, renameat, statat, unlinkat},
@@ -42,11 +39,10 @@ impl Target {
 
     /// The usual case, in two system calls: a directory that exists, and no link at the end.
     fn beside(root: &Root, name: &str) -> Option<Result<Self, Error>> {
-        let (parent, last) = name::split(name);
-        if root.by_hand() || matches!(last, "." | ".." | "") {
+        if root.by_hand() {
             return None;
         }
-        let dir = root.open_dir(parent).ok()?;
+        let (dir, last) = root.open_parent(name).ok()?;
         match statat(&dir, last, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
             Ok(FileType::RegularFile) | Err(Errno::NOENT) => {
                 Some(Ok(Self { dir, missing: Vec::new(), last: last.into() }))

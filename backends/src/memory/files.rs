@@ -2,7 +2,7 @@
 
 use crate::{
     errno::{failed, unresolved},
-    walk::{ELEMENT, Place, Seen, Tree, walk},
+    walk::{ELEMENT, PATH, Place, Seen, Tree, walk},
 };
 use bytes::Bytes;
 use farside_core::wire::{Error, FileInfo, FileMode, Listing, Meta, Timestamp, name};
@@ -109,7 +109,7 @@ impl Files {
 
     pub(super) fn remove(&mut self, path: &str) -> Result<(), Error> {
         let (parent, last) = name::split(path);
-        if matches!(last, "." | "..") {
+        if path.len() > PATH || matches!(last, "" | "." | "..") {
             return Err(Error::invalid("name"));
         }
         let dir = self.resolve_dir(parent)?;
