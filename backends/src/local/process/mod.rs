@@ -15,11 +15,14 @@ use self::{
     sys::{Plan, Started},
 };
 use super::resolve::Root;
-use crate::errno::failed;
+use crate::{
+    command::{check, environment},
+    errno::failed,
+};
 use farside_core::{
     Command, Cx, Exec, Exit, Interest, Sink, Source, Watched,
     process::{Leader, Run},
-    wire::{Error, Signal, signal::signal_name},
+    wire::{Error, Reach, Signal, signal::signal_name},
 };
 use rustix::{
     fd::{AsFd, OwnedFd},
@@ -40,14 +43,19 @@ use std::{
 /// Of a command that did not run: nothing of it is left.
 pub(crate) fn exec(root: &Root, env: &Arc<[String]>, command: &Command) -> Result<Box<dyn Exec>, Error> {
     reap_stuck();
-    lookup::check(command)?;
+    check(command)?;
     let dir = root.open_dir(if command.dir.is_empty() { "." } else { &command.dir })?;
-    let env = lookup::environment(env, &command.env);
+    let env = environment(env, &command.env);
     let program = lookup::program(command.args.first().map_or("", String::as_str), &env)?;
     let args = command.args.iter().map(|arg| c_string(arg)).collect::<Result<Vec<_>, _>>()?;
     let env = env.into_iter().map(c_string).collect::<Result<Vec<_>, _>>()?;
     let processes = Processes::start(&dir, &program, &args, &env, !command.stdin.is_empty()).map_err(failed)?;
     Ok(Box::new(Run::new(processes, command)))
+}
+
+/// How far the end of a command reaches here: without `/proc` nobody outside its group is found.
+pub(crate) fn reach() -> Reach {
+    if procfs::last_pid().is_some() { Reach::Descendants } else { Reach::Group }
 }
 
 /// A command's leader and everything it started.
