@@ -1,6 +1,7 @@
 //! Workspaces for Farside: [`Local`], a directory of this machine, and [`Memory`], a tree that lives in the process.
 #![deny(unsafe_code)]
 
+mod command;
 mod errno;
 #[cfg(target_os = "linux")]
 pub mod local;

@@ -13,6 +13,7 @@ use self::{
     temp::Sweeper,
     write::{Put, Target},
 };
+use crate::command::is_variable;
 use farside_core::{
     About, Answer, Called, Op, Room, Workspace,
     wire::{Code, Descriptor, Error, errno::by_number, from_errno},
@@ -74,6 +75,7 @@ impl Local {
         };
         let mut about = About::new(path, descriptor);
         about.env = env.clone();
+        about.reach = process::reach();
         Ok(Self {
             root: Arc::new(root),
             env: env.into(),
@@ -119,11 +121,6 @@ impl Workspace for Local {
         }
         .into()
     }
-}
-
-/// Whether `entry` is `NAME=value`, NAME not empty, without NUL.
-fn is_variable(entry: &str) -> bool {
-    entry.find('=').is_some_and(|at| at > 0) && !entry.contains('\0')
 }
 
 /// What the system says of its error.
