@@ -108,6 +108,9 @@ impl Local {
 
 impl Workspace for Local {
     fn call(&self, op: Op<'_>, room: &mut dyn Room) -> Called {
+        if let Err(error) = op.check() {
+            return Err(error).into();
+        }
         match op {
             Op::About => Ok(Answer::About(self.about.clone())),
             Op::Stat { name, follow } => read::stat(&self.root, name, follow),

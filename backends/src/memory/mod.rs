@@ -140,6 +140,9 @@ impl Default for Memory {
 
 impl Workspace for Memory {
     fn call(&self, op: Op<'_>, room: &mut dyn Room) -> Called {
+        if let Err(error) = op.check() {
+            return Err(error).into();
+        }
         match op {
             Op::About => Ok(Answer::About(self.about.clone())),
             Op::Stat { name, follow } => lock(&self.files).stat(name, follow).map(Answer::Meta),
