@@ -2,6 +2,7 @@
 //! sockets that a client dials ([`socket`]).
 #![deny(unsafe_code)]
 
+mod command;
 mod errno;
 #[cfg(all(feature = "local", target_os = "linux"))]
 pub mod local;
