@@ -124,11 +124,22 @@ fn an_upload_that_is_dropped_changes_nothing() {
     fake.put("f", "old");
     let remote = all(&fake);
     let mut clock = Clock::default();
-    for size in [Some(10), None] {
-        let mut sink = run(ops::create(&remote, "f", None, size)).unwrap();
-        assert_eq!(clock.wait(|cx| sink.poll_write(cx, b"12345")), Ok(5));
-        drop(sink);
-        assert_eq!(fake.get("f").unwrap(), b"old");
+    for n in [1, 5, 16_384, 16_385, 100_000] {
+        let data = vec![7; n];
+        for size in [Some(n as u64 + 1), Some(n as u64), None] {
+            let mut sink = run(ops::create(&remote, "f", None, size)).unwrap();
+            let mut left = &data[..];
+            while !left.is_empty() {
+                let n = clock.wait(|cx| sink.poll_write(cx, left)).unwrap();
+                left = &left[n..];
+            }
+            drop(sink);
+            assert_eq!(
+                fake.get("f").unwrap(),
+                b"old",
+                "all of it was written, but it was not finished: {n} of {size:?}"
+            );
+        }
     }
     let mut sink = run(ops::create(&remote, "f", None, Some(4))).unwrap();
     assert_eq!(clock.wait(|cx| sink.poll_write(cx, b"12345")).unwrap_err().code, Code::Other, "more than announced");

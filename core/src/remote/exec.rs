@@ -298,7 +298,9 @@ fn poll_line(
     let end = memchr(b'\n', here);
     let take = end.map_or(n, |at| at + 1);
     if (line.len() + take) as u64 > max {
-        return Poll::Ready(Err(Error::limit("line", max)));
+        return Poll::Ready(Err(
+            Error::new(Code::Limit, "a line of the reply").with(|details| details.limit = Some(max))
+        ));
     }
     let read = match end {
         None => {
