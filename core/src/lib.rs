@@ -21,10 +21,14 @@ mod handler;
 pub mod inprocess;
 #[cfg(feature = "std")]
 mod io;
+pub mod ladder;
 mod lock;
 pub mod ops;
 #[cfg(feature = "std")]
 pub mod pipe;
+pub mod process;
+#[cfg(feature = "std")]
+mod remote;
 pub mod serve;
 mod workspace;
 
@@ -33,6 +37,8 @@ pub use buf::FileRange;
 pub use farside_wire as wire;
 #[cfg(feature = "std")]
 pub use io::{Interest, Watched};
+#[cfg(feature = "std")]
+pub use remote::Remote;
 pub use {
     access::{Access, AccessError, Authenticator, Principal},
     buf::{RecvBuf, Tx},
