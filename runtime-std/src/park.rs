@@ -106,7 +106,10 @@ impl Park {
         let mut turning = Turning { wants: &mut self.wants, fired: &self.fired };
         let mut cx = Cx::new(now(), &self.waker, &mut turning);
         let out = f(&mut cx);
-        Turn { out, due: cx.due(), shared: cx.shared() }
+        let (due, shared) = (cx.due(), cx.shared());
+        // A clone kept while it waits would keep a descriptor open that the turn closed: a command's input would not end.
+        self.fired.clear();
+        Turn { out, due, shared }
     }
 
     /// One poll(2) over what the last turn asked for; a socket, if any, comes first and what was seen of it is returned.
@@ -130,7 +133,6 @@ impl Park {
         let left = left.map(|us| Timespec { tv_sec: (us / 1_000_000) as i64, tv_nsec: (us % 1_000_000 * 1000) as i64 });
         // An interrupted wait is a turn too early, which does no harm.
         let _ = poll(set, left.as_ref());
-        self.fired.clear();
         let seen = set[2..].iter().zip(&self.wants).filter(|(p, _)| !p.revents().is_empty());
         self.fired.extend(seen.map(|(_, want)| want.clone()));
         if !set[1].revents().is_empty() {
