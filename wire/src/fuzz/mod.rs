@@ -1,3 +1,4 @@
-//! What the fuzz targets run; here, so that it compiles with the library.
+//! The bodies of the fuzz targets: they compile with the library, and ordinary tests replay corpora through them.
 
 pub mod http;
+pub mod values;
