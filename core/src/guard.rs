@@ -18,8 +18,10 @@ pub(crate) fn guard(head: &RequestHead<'_>, access: &Access) -> Result<(), Error
     if !matches!(head.fields.get("origin"), Field::Absent) {
         return Err(Error::new(Code::Forbidden, "Origin"));
     }
-    let from_a_page =
-        head.fields.iter().any(|(name, value)| name.eq_ignore_ascii_case("sec-fetch-site") && !matches!(value, b"same-origin" | b"none"));
+    let from_a_page = head
+        .fields
+        .iter()
+        .any(|(name, value)| name.eq_ignore_ascii_case("sec-fetch-site") && !matches!(value, b"same-origin" | b"none"));
     if from_a_page { Err(Error::new(Code::Forbidden, "Sec-Fetch-Site")) } else { Ok(()) }
 }
 
