@@ -1,5 +1,6 @@
 //! The client's side: one request after another, or many connections kept busy by one thread.
 
+use crate::{proc, servers::Server};
 use rustix::{
     event::epoll,
     net::{RecvFlags, SendFlags, recv, send},
@@ -134,9 +135,10 @@ fn reply_len(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Keeps `count` connections busy with the same request for `time`; gives the requests a second, and how many.
-pub(crate) fn flood(addr: SocketAddr, request: &[u8], count: usize, time: Duration) -> (f64, u64) {
-    let mut peers: Vec<Peer> = (0..count).map(|_| Peer::connect(addr)).collect();
+/// Keeps `count` connections to `server` busy with the same request for `time`. Gives the requests a second, and the microseconds that
+/// each took of the server's CPU time.
+pub(crate) fn flood(server: &Server, request: &[u8], count: usize, time: Duration) -> (f64, f64) {
+    let mut peers: Vec<Peer> = (0..count).map(|_| server.connect()).collect();
     let whole = peers.iter_mut().map(|peer| peer.ask(request)).max().unwrap();
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
     for (n, peer) in peers.iter().enumerate() {
@@ -145,7 +147,7 @@ pub(crate) fn flood(addr: SocketAddr, request: &[u8], count: usize, time: Durati
     let mut left = vec![whole; count];
     let mut room = vec![0; 64 << 10];
     let mut events = Vec::with_capacity(count);
-    let (start, mut done) = (Instant::now(), 0);
+    let (start, before, mut done) = (Instant::now(), proc::cpu(server.pid()), 0);
     for peer in &peers {
         send(&peer.sock, request, SendFlags::NOSIGNAL).unwrap();
     }
@@ -164,5 +166,6 @@ pub(crate) fn flood(addr: SocketAddr, request: &[u8], count: usize, time: Durati
             }
         }
     }
-    (done as f64 / start.elapsed().as_secs_f64(), done)
+    let (rate, spent) = (f64::from(done) / start.elapsed().as_secs_f64(), proc::cpu(server.pid()) - before);
+    (rate, spent * 1e6 / f64::from(done))
 }

@@ -76,20 +76,15 @@ fn read(bench: &Bench) -> Vec<Line> {
 
 fn read_cpu(bench: &Bench) -> Vec<Line> {
     stay(Place::AllCpus);
-    let values = rounds(&all(bench, "small"), |s| {
-        let before = proc::cpu(s.pid());
-        let (_, done) = flood(s.addr, &get(&s.target("file", "1k.bin")), 16, TURN);
-        (proc::cpu(s.pid()) - before) * 1e6 / done as f64
-    });
+    let values = rounds(&all(bench, "small"), |s| flood(s, &get(&s.target("file", "1k.bin")), 16, TURN).1);
     vec![Line { name: "read-cpu", unit: "us", values, against: Some(Who::Nginx), aims: [AtMost(0.85), AtMost(1.0)] }]
 }
 
 fn read_rate(bench: &Bench) -> Vec<Line> {
     stay(Place::AllCpus);
     let line = |name, count| {
-        let values = rounds(&all(bench, "small"), |s| {
-            flood(s.addr, &get(&s.target("file", "1k.bin")), count, TURN).0 / 1000.0
-        });
+        let values =
+            rounds(&all(bench, "small"), |s| flood(s, &get(&s.target("file", "1k.bin")), count, TURN).0 / 1000.0);
         Line { name, unit: "k/s", values, against: Some(Who::Nginx), aims: [AtLeast(1.0); 2] }
     };
     vec![line("read-rate 16", 16), line("read-rate 64", 64)]
@@ -128,7 +123,8 @@ fn upload(bench: &Bench) -> Vec<Line> {
 
 fn put(target: &str, size: usize) -> Vec<u8> {
     let media = "application/octet-stream";
-    format!("PUT {target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\nContent-Length: {size}\r\n\r\n").into()
+    format!("PUT {target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\nContent-Length: {size}\r\n\r\n")
+        .into()
 }
 
 fn gb_per_s(start: Instant) -> f64 {
@@ -268,7 +264,12 @@ fn growth(bench: &Bench) -> Vec<Line> {
     };
     let lines = vec![
         absolute("growth get", "MiB", grown(&|s| s.connect().take(&get(&s.target("file", "gib.bin")), SIZE)), [8.0; 2]),
-        absolute("growth put", "MiB", grown(&|s| s.connect().upload(&put(&s.target("file", "up.bin"), SIZE), SIZE)), [8.0; 2]),
+        absolute(
+            "growth put",
+            "MiB",
+            grown(&|s| s.connect().upload(&put(&s.target("file", "up.bin"), SIZE), SIZE)),
+            [8.0; 2],
+        ),
         absolute("growth exec", "MiB", grown(&|s| assert!(s.connect().drain(&streamed(SIZE)) > SIZE)), [8.0; 2]),
     ];
     for name in ["gib.bin", "up.bin"] {
