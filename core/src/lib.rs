@@ -15,16 +15,22 @@ pub mod carriage;
 pub mod conn;
 mod cx;
 mod exchange;
+#[doc(hidden)]
+pub mod fuzz;
 mod guard;
 mod handler;
 #[cfg(feature = "std")]
 pub mod inprocess;
 #[cfg(feature = "std")]
 mod io;
+pub mod ladder;
 mod lock;
 pub mod ops;
 #[cfg(feature = "std")]
 pub mod pipe;
+pub mod process;
+#[cfg(feature = "std")]
+mod remote;
 pub mod serve;
 mod workspace;
 
@@ -33,6 +39,8 @@ pub use buf::FileRange;
 pub use farside_wire as wire;
 #[cfg(feature = "std")]
 pub use io::{Interest, Watched};
+#[cfg(feature = "std")]
+pub use remote::Remote;
 pub use {
     access::{Access, AccessError, Authenticator, Principal},
     buf::{RecvBuf, Tx},

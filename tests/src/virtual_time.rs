@@ -1,0 +1,103 @@
+//! A connection of the server on a virtual clock: bytes and moments in, bytes out, nothing else.
+
+use farside_core::{Connection, Cx, Flow, Handler, RecvBuf, Runtime, Tx, wire::Moment};
+use std::{sync::Arc, task::Waker};
+
+/// Entropy of a test: the same bytes each run.
+#[derive(Debug, Default)]
+pub struct Counted(u8);
+
+impl Runtime for Counted {
+    fn entropy(&mut self, out: &mut [u8]) {
+        out.fill_with(|| {
+            self.0 = self.0.wrapping_add(1);
+            self.0
+        });
+    }
+}
+
+/// The server's side of one connection, and what it has said so far.
+pub struct Wire {
+    conn: Connection,
+    rx: RecvBuf,
+    tx: Tx,
+    runtime: Counted,
+    /// The time.
+    pub now: Moment,
+    /// Everything that was written.
+    pub out: Vec<u8>,
+    /// When the writing side was shut, or the connection closed.
+    pub ended_at: Option<Moment>,
+    /// Whether the connection was closed.
+    pub closed: bool,
+    due: Option<Moment>,
+}
+
+impl Wire {
+    /// A connection that was just accepted.
+    pub fn new(handler: Arc<Handler>) -> Self {
+        let (rx, tx, now) = (RecvBuf::default(), Tx::default(), Moment(0));
+        let conn = Connection::new(handler, now);
+        Self {
+            conn,
+            rx,
+            tx,
+            runtime: Counted::default(),
+            now,
+            out: Vec::new(),
+            ended_at: None,
+            closed: false,
+            due: None,
+        }
+    }
+
+    /// Gives it bytes, as many at a time as it has room for; stops when it wants no more.
+    pub fn send(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() && !self.closed {
+            let flow = self.turn();
+            if !flow.read {
+                return;
+            }
+            let room = self.rx.spare();
+            let n = room.len().min(bytes.len());
+            room[..n].copy_from_slice(&bytes[..n]);
+            self.rx.commit(n);
+            bytes = &bytes[n..];
+        }
+        self.turn();
+    }
+
+    /// The peer sends no more.
+    pub fn hang_up(&mut self) {
+        self.rx.close();
+        self.turn();
+    }
+
+    /// Lets time pass to the next moment it waits for; false when it waits for none.
+    pub fn wait(&mut self) -> bool {
+        let Some(due) = self.due.filter(|_| !self.closed) else { return false };
+        self.now = self.now.max(due);
+        self.turn();
+        true
+    }
+
+    /// Turns until nothing is left to write.
+    pub fn turn(&mut self) -> Flow {
+        loop {
+            let mut cx = Cx::new(self.now, Waker::noop(), &mut self.runtime);
+            let flow = self.conn.turn(&mut cx, &mut self.rx, &mut self.tx);
+            let due = cx.due().map(|due| due.at);
+            let wrote = !self.tx.is_empty();
+            self.out.extend_from_slice(self.tx.filled());
+            self.tx.sent(self.tx.filled().len());
+            self.due = due;
+            if (flow.shut || flow.close) && self.ended_at.is_none() {
+                self.ended_at = Some(self.now);
+            }
+            self.closed |= flow.close;
+            if self.closed || !(wrote && flow.again) && due != Some(self.now) {
+                return flow;
+            }
+        }
+    }
+}
