@@ -37,6 +37,8 @@ fn size(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or(0)
 }
 
+/// Not inlined: its buffer would stand on the stack of every other operation too.
+#[inline(never)]
 pub(super) fn read_link(root: &Root, name: &str) -> Result<Answer, Error> {
     let fd = root.open(name, OFlags::PATH | OFlags::NOFOLLOW)?;
     let mut buf = [MaybeUninit::uninit(); LINK];
