@@ -1,4 +1,5 @@
 //! Every operation of the client against a handler in the same process.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
 
@@ -166,6 +167,9 @@ fn an_upload_that_is_refused_says_why() {
     assert_eq!(refused, Err(Error::limit("maxWriteBytes", 1000)), "by the client, which knows");
     let command = Command { stdin: vec![0; 1001].into(), ..Command::new(["exit:0"]) };
     assert_eq!(run(ops::exec(&remote, &command)).map(|_| ()), Err(Error::limit("maxWriteBytes", 1000)));
+    let command = Command::new(["exit:0", &"x".repeat((1 << 20) + 2000)]);
+    let max = Bounds::default().max_request_bytes;
+    assert_eq!(run(ops::exec(&remote, &command)).map(|_| ()), Err(Error::limit("maxRequestBytes", max)));
     assert_eq!(*fake.0.last.lock().unwrap(), None, "it was not sent");
 }
 

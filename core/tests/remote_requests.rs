@@ -1,4 +1,5 @@
 //! What the client sends, when it sends it again, and which connection it sends it on.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
 

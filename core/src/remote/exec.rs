@@ -86,6 +86,9 @@ impl Starting {
         };
         request.check()?;
         let out = self.inner.server.request(RouteId::Exec, None, &[], Content::Json(&|out| request.write(out)));
+        if told.is_some() && out.body > bounds.exec_request_bytes() {
+            return Err(Error::limit("maxRequestBytes", bounds.max_request_bytes));
+        }
         let max_line =
             if stream { data_frame_len(Channel::Stderr, MAX_FRAME_DATA) as u64 } else { bounds.exec_frame_bytes() };
         let expected = Expected { key, max_line: max_line.saturating_add(SLACK).min(MAX_LINE) };
