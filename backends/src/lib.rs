@@ -1,5 +1,5 @@
 //! Workspaces for Farside: [`Local`], a directory of this machine, and [`Memory`], a tree that lives in the process.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod errno;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,6 @@
 //! Content: what is read, written and removed, and what is refused.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test may fail and say why")]
 
 mod common;
 

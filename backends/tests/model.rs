@@ -1,5 +1,6 @@
 //! Any history of operations comes to the same in Memory, in Local by the kernel, and in Local by hand.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test may fail and say why")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! Which names are served, and which are not: the cases FS-01 to FS-17 and their like, with the kernel's resolver and by hand.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test may fail and say why")]
 
 mod common;
 

@@ -21,10 +21,12 @@ mod handler;
 pub mod inprocess;
 #[cfg(feature = "std")]
 mod io;
+pub mod ladder;
 mod lock;
 pub mod ops;
 #[cfg(feature = "std")]
 pub mod pipe;
+pub mod process;
 pub mod serve;
 mod workspace;
 

@@ -120,7 +120,15 @@ impl About {
     /// A workspace of that kind with links, no environment, and nothing known of its ends.
     pub fn new(root: impl Into<String>, descriptor: Descriptor) -> Self {
         let root = root.into();
-        Self { root, descriptor, links: true, reach: Reach::None, env: Vec::new(), bounds: None, extensions: Vec::new() }
+        Self {
+            root,
+            descriptor,
+            links: true,
+            reach: Reach::None,
+            env: Vec::new(),
+            bounds: None,
+            extensions: Vec::new(),
+        }
     }
 }
 
@@ -203,7 +211,9 @@ impl Called {
     /// Polls it to its end.
     pub fn poll(&mut self, cx: &mut Cx<'_>, room: &mut dyn Room) -> Poll<Result<Answer, Error>> {
         match self {
-            Self::Now(answer) => Poll::Ready(answer.take().unwrap_or_else(|| Err(Error::other("polled after its end")))),
+            Self::Now(answer) => {
+                Poll::Ready(answer.take().unwrap_or_else(|| Err(Error::other("polled after its end"))))
+            }
             Self::Later(call) => call.poll(cx, room),
         }
     }

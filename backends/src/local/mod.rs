@@ -1,6 +1,7 @@
 //! A directory of this machine.
 
 mod list;
+mod process;
 mod read;
 mod remove;
 mod resolve;
@@ -113,6 +114,7 @@ impl Workspace for Local {
             Op::Open { name } => read::open(&self.root, name, room),
             Op::Create { name, perm, .. } => self.create(name, perm),
             Op::Remove { name } => remove::remove(&self.root, name),
+            Op::Exec(command) => process::exec(&self.root, &self.env, command).map(Answer::Exec),
             _ => Err(Code::Unsupported.into()),
         }
         .into()

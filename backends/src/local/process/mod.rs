@@ -1,0 +1,159 @@
+//! Commands as processes of this machine.
+
+mod kin;
+mod lookup;
+mod mark;
+mod pipe;
+mod procfs;
+mod sys;
+
+use self::{
+    kin::Kin,
+    lookup::c_string,
+    mark::Mark,
+    pipe::{Pipe, above_streams, pipe, told},
+    sys::{Plan, Started},
+};
+use super::resolve::Root;
+use crate::errno::failed;
+use farside_core::{
+    Command, Cx, Exec, Exit, Interest, Sink, Source, Watched,
+    process::{Leader, Run},
+    wire::{Error, Signal, signal::signal_name},
+};
+use rustix::{
+    fd::{AsFd, OwnedFd},
+    fs::{CWD, Mode, OFlags, openat},
+    io::Errno,
+    process::WaitIdStatus,
+};
+use std::{
+    ffi::{CStr, CString},
+    sync::{Arc, Mutex, PoisonError, TryLockError},
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+/// Starts a command in a directory of `root`, with the variables `env` and its own.
+///
+/// # Errors
+/// Of a command that did not run: nothing of it is left.
+pub(crate) fn exec(root: &Root, env: &Arc<[String]>, command: &Command) -> Result<Box<dyn Exec>, Error> {
+    reap_stuck();
+    lookup::check(command)?;
+    let dir = root.open_dir(if command.dir.is_empty() { "." } else { &command.dir })?;
+    let env = lookup::environment(env, &command.env);
+    let program = lookup::program(command.args.first().map_or("", String::as_str), &env)?;
+    let args = command.args.iter().map(|arg| c_string(arg)).collect::<Result<Vec<_>, _>>()?;
+    let env = env.into_iter().map(c_string).collect::<Result<Vec<_>, _>>()?;
+    let processes = Processes::start(&dir, &program, &args, &env, !command.stdin.is_empty()).map_err(failed)?;
+    Ok(Box::new(Run::new(processes, command)))
+}
+
+/// A command's leader and everything it started.
+struct Processes {
+    kin: Kin,
+    exit: Watched,
+    stdin: Option<Pipe>,
+    stdout: Option<Pipe>,
+    stderr: Option<Pipe>,
+}
+
+/// A file that was just written may be held open by another start for as long as that takes: so often it is tried again, after a
+/// millisecond each.
+const BUSY_TRIES: u32 = 5;
+
+impl Processes {
+    fn start(dir: &OwnedFd, program: &CStr, args: &[CString], env: &[CString], input: bool) -> Result<Self, Errno> {
+        let (stdin, feed) = match input {
+            true => pipe().map(|(read, write)| (read, Some(write)))?,
+            false => (openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?, None),
+        };
+        let ((read_out, stdout), (read_err, stderr)) = (pipe()?, pipe()?);
+        let [stdin, stdout, stderr] = [above_streams(stdin)?, above_streams(stdout)?, above_streams(stderr)?];
+        let streams = (feed.map(Pipe::new).transpose()?, Pipe::new(read_out)?, Pipe::new(read_err)?);
+        let mark = Mark::new();
+        let stdio = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+        let plan = Plan { program, args, env, dir: dir.as_fd(), stdio, mark: mark.map(Mark::limit) };
+        let born = Instant::now();
+        let mut tries = 0;
+        let Started { pid, pidfd, marked } = loop {
+            match sys::start(&plan) {
+                Err(Errno::TXTBSY) if tries < BUSY_TRIES => {
+                    tries += 1;
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                started => break started?,
+            }
+        };
+        let exit = Watched::new(pidfd);
+        let kin = Kin::new(pid, exit.shared().clone(), mark.filter(|_| marked), born);
+        let (stdin, stdout, stderr) = (streams.0, Some(streams.1), Some(streams.2));
+        Ok(Self { kin, exit, stdin, stdout, stderr })
+    }
+}
+
+impl Leader for Processes {
+    fn stdin(&mut self) -> Option<Box<dyn Sink>> {
+        Some(Box::new(self.stdin.take()?))
+    }
+
+    fn stdout(&mut self) -> Option<Box<dyn Source>> {
+        Some(Box::new(self.stdout.take()?))
+    }
+
+    fn stderr(&mut self) -> Option<Box<dyn Source>> {
+        Some(Box::new(self.stderr.take()?))
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        self.kin.signal(signal);
+    }
+
+    fn poll_exit(&mut self, cx: &mut Cx<'_>) -> Poll<Result<Exit, Error>> {
+        let kin = &mut self.kin;
+        cx.io(&mut self.exit, Interest::Read, |_| Ok(kin.exit()?)).map(|exit| exit.map(how).map_err(told))
+    }
+
+    fn sweep(&mut self) -> bool {
+        self.kin.sweep()
+    }
+}
+
+fn how(status: WaitIdStatus) -> Exit {
+    Exit {
+        code: status.exit_status().unwrap_or(-1),
+        signal: status.terminating_signal().map(signal_name),
+        ..Exit::default()
+    }
+}
+
+/// Those that did not die when their owner went, as a process does that waits for a disk. Each later start looks after them.
+static STUCK: Mutex<Vec<Kin>> = Mutex::new(Vec::new());
+
+/// An owner that goes waits so many milliseconds, round by round, for the death of what it had.
+const PATIENCE: [u64; 6] = [1, 2, 4, 8, 16, 32];
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        for pause in PATIENCE {
+            if self.kin.sweep() {
+                return;
+            }
+            self.kin.wait(Duration::from_millis(pause));
+        }
+        if !self.kin.sweep() {
+            STUCK.lock().unwrap_or_else(PoisonError::into_inner).push(self.kin.clone());
+        }
+    }
+}
+
+fn reap_stuck() {
+    let mut stuck = match STUCK.try_lock() {
+        Ok(stuck) => stuck,
+        Err(TryLockError::Poisoned(stuck)) => stuck.into_inner(),
+        // Somebody else is at it.
+        Err(TryLockError::WouldBlock) => return,
+    };
+    stuck.retain_mut(|kin| !kin.sweep());
+}
