@@ -5,6 +5,7 @@ mod errno;
 #[cfg(target_os = "linux")]
 pub mod local;
 pub mod memory;
+pub mod socket;
 mod walk;
 
 #[cfg(target_os = "linux")]

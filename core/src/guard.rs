@@ -18,8 +18,10 @@ pub(crate) fn guard(head: &RequestHead<'_>, access: &Access) -> Result<(), Error
     if !matches!(head.fields.get("origin"), Field::Absent) {
         return Err(Error::new(Code::Forbidden, "Origin"));
     }
-    let from_a_page =
-        head.fields.iter().any(|(name, value)| name.eq_ignore_ascii_case("sec-fetch-site") && !matches!(value, b"same-origin" | b"none"));
+    let from_a_page = head
+        .fields
+        .iter()
+        .any(|(name, value)| name.eq_ignore_ascii_case("sec-fetch-site") && !matches!(value, b"same-origin" | b"none"));
     if from_a_page { Err(Error::new(Code::Forbidden, "Sec-Fetch-Site")) } else { Ok(()) }
 }
 
@@ -44,6 +46,6 @@ pub(crate) fn media_type(head: &RequestHead<'_>, want: &str) -> Result<(), Error
 }
 
 /// A media type without its parameters.
-fn essence(value: &[u8]) -> &[u8] {
+pub(crate) fn essence(value: &[u8]) -> &[u8] {
     value.split(|b| *b == b';').next().unwrap_or_default().trim_ascii()
 }

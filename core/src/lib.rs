@@ -27,6 +27,8 @@ pub mod ops;
 #[cfg(feature = "std")]
 pub mod pipe;
 pub mod process;
+#[cfg(feature = "std")]
+mod remote;
 pub mod serve;
 mod workspace;
 
@@ -35,6 +37,8 @@ pub use buf::FileRange;
 pub use farside_wire as wire;
 #[cfg(feature = "std")]
 pub use io::{Interest, Watched};
+#[cfg(feature = "std")]
+pub use remote::Remote;
 pub use {
     access::{Access, AccessError, Authenticator, Principal},
     buf::{RecvBuf, Tx},

@@ -319,3 +319,9 @@ pub trait Dial: Send + Sync {
     /// When none can be had; its words name where to.
     fn dial(&self) -> Result<Box<dyn Transport>, Error>;
 }
+
+impl<D: Dial + ?Sized> Dial for Box<D> {
+    fn dial(&self) -> Result<Box<dyn Transport>, Error> {
+        (**self).dial()
+    }
+}
