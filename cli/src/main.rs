@@ -8,6 +8,7 @@ mod error;
 mod exec;
 mod files;
 mod info;
+mod kill;
 mod progress;
 mod serve;
 mod show;
@@ -15,6 +16,7 @@ mod signals;
 mod stream;
 mod token;
 mod transfer;
+mod verbose;
 
 use args::Verb;
 use error::Failure;

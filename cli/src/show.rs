@@ -63,6 +63,12 @@ pub(crate) fn shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// A line of JSON in which nothing can abuse a terminal, and whose values are what they were: what JSON lets through is escaped too.
+pub(crate) fn json(json: Vec<u8>) -> String {
+    let json = String::from_utf8(json).unwrap_or_default();
+    text(&json).into_owned()
+}
+
 /// A size for people: `12 B`, `3.1 MB`.
 pub(crate) fn size(bytes: u64) -> String {
     let mut value = bytes as f64;
