@@ -185,10 +185,13 @@ pub(crate) fn grid(cells: &[(String, usize)], columns: usize) -> String {
     let widths = |rows: usize| -> Vec<usize> {
         cells.chunks(rows).map(|column| column.iter().map(|cell| cell.1).max().unwrap_or(0) + 2).collect()
     };
-    let fits = |rows: &usize| widths(*rows).iter().sum::<usize>() <= columns + 2;
-    // More columns than the narrowest cells could fill need not be tried.
-    let least = cells.len().div_ceil((columns / 3).max(1)).max(1);
-    let rows = (least..cells.len()).find(fits).unwrap_or(cells.len()).max(1);
+    let fits = |rows: usize| widths(rows).iter().sum::<usize>() <= columns + 2;
+    // The fewest rows are looked for by halves: there may be a million names. One column is taken whether it fits or not.
+    let (mut rows, mut least) = (cells.len().max(1), 1);
+    while least < rows {
+        let half = least.midpoint(rows);
+        if fits(half) { rows = half } else { least = half + 1 }
+    }
     let widths = widths(rows);
     let mut text = String::new();
     for row in 0..rows.min(cells.len()) {
@@ -264,7 +267,7 @@ mod tests {
     #[test]
     fn columns_are_aligned() {
         let cells = |names: &[&str]| names.iter().map(|n| (n.to_string(), width(n))).collect::<Vec<_>>();
-        assert_eq!(grid(&cells(&["a", "bbb", "c", "d"]), 12), "a    c\nbbb  d\n");
+        assert_eq!(grid(&cells(&["a", "bbb", "c", "d"]), 9), "a    c\nbbb  d\n");
         assert_eq!(grid(&cells(&["a", "bbb", "c"]), 80), "a  bbb  c\n");
         assert_eq!(grid(&cells(&["文字", "x", "yy", "z"]), 10), "文字  yy\nx     z\n");
         assert_eq!(grid(&cells(&["longer than all"]), 4), "longer than all\n");

@@ -311,7 +311,8 @@ fn remote(at: &At, what: &str, given: Option<&str>, own: Option<&str>) -> Result
     let to = clean("put", given)?;
     let directory = || match at.ws.stat(to) {
         Ok(meta) => Ok(meta.mode.is_dir()),
-        Err(error) if matches!(error.code, Code::NotExist | Code::Forbidden) => Ok(false),
+        // Why it cannot be there is told by the attempt.
+        Err(error) if matches!(error.code, Code::NotExist | Code::Forbidden | Code::Invalid | Code::Outside | Code::Permission) => Ok(false),
         Err(error) => Err(at.failure(what, &error)),
     };
     if !given.ends_with('/') && to != "." && !directory()? {
