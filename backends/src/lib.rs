@@ -1,13 +1,18 @@
-//! Workspaces for Farside: [`Local`], a directory of this machine, and [`Memory`], a tree that lives in the process.
+//! Workspaces for Farside: [`Local`], a directory of this machine, and [`Memory`], a tree that lives in the process; and the
+//! sockets that a client dials ([`socket`]).
 #![deny(unsafe_code)]
 
+mod command;
 mod errno;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "local", target_os = "linux"))]
 pub mod local;
+#[cfg(feature = "local")]
 pub mod memory;
 pub mod socket;
+#[cfg(feature = "local")]
 mod walk;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "local", target_os = "linux"))]
 pub use local::Local;
+#[cfg(feature = "local")]
 pub use memory::Memory;

@@ -36,7 +36,8 @@ pub fn dialer(at: &str) -> Result<(Box<dyn Dial>, BaseUrl), Error> {
         return Err(Error::new(Code::Unsupported, "TLS is not built in yet"));
     }
     let resolved = (base.hostname(), base.port()).to_socket_addrs();
-    let addrs: Vec<_> = resolved.map_err(|e| Error::other(format!("{} has no address: {e}", base.hostname())))?.collect();
+    let addrs: Vec<_> =
+        resolved.map_err(|e| Error::other(format!("{} has no address: {e}", base.hostname())))?.collect();
     Ok((Box::new(TcpDial::new(addrs)), base))
 }
 

@@ -15,6 +15,7 @@ use std::{
     },
     path::Path,
     process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 /// Runs `scenario` in a child, started through `through`, on `dir`. `None`: it could not be started.
@@ -52,6 +53,7 @@ fn child() {
         "names" => names(dir),
         "renames fail" => renames_fail(dir),
         "reads" => reads(dir),
+        "slow locks" => slow_locks(dir),
         _ => panic!("{scenario}"),
     }
 }
@@ -302,6 +304,36 @@ fn renames_fail(dir: &Path) {
 fn a_file_system_without_locks() {
     let tree = Tree::new();
     injected("names", "flock:error=ENOLCK", &tree.ws);
+}
+
+/// A sweep may find a file between its making and its lock.
+#[test]
+fn fs_62_a_writer_that_is_slow_to_lock() {
+    let tree = Tree::new();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                drop(create(&Local::new(&tree.ws, Vec::new()).unwrap(), "y", None).unwrap());
+            }
+        });
+        let done = std::panic::catch_unwind(|| injected("slow locks", "flock:delay_enter=5000", &tree.ws));
+        over.store(true, Ordering::Relaxed);
+        done.unwrap();
+    });
+    assert_eq!(temps(&tree.ws), [""; 0]);
+}
+
+fn slow_locks(dir: &Path) {
+    let ws = Local::new(dir, Vec::new()).unwrap();
+    // Now and then all tries are in vain, and it is told so.
+    let written = (0..20).filter(|_| match write(&ws, "x", b"") {
+        Ok(()) => true,
+        Err(code) => code != Code::NotExist,
+    });
+    let written = written.count();
+    println!("{written} of 20 writes");
+    assert!(written > 0);
 }
 
 /// A small read is four system calls, and a stat three.

@@ -6,10 +6,7 @@ mod common;
 
 use common::*;
 use farside_backends::Local;
-use farside_core::{
-    NoRoom, Op, Workspace,
-    wire::{Code, Error},
-};
+use farside_core::{NoRoom, Op, Workspace, wire::Code};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::{
     fs,
@@ -78,6 +75,21 @@ fn fs_42_race_of_reads() {
             assert_eq!(content, b"ours");
         }
     });
+}
+
+#[test]
+fn fs_42_race_of_reads_with_the_end_of_the_name() {
+    let tree = Tree::empty();
+    let (file, link) = (tree.ws.join("v"), tree.ws.join("vl"));
+    fs::write(&file, "ours").unwrap();
+    symlink("../out/secret", &link).unwrap();
+    for ws in tree.both() {
+        while_exchanged(&file, &link, || {
+            if let Some(content) = inside_or_outside(read(&ws, "v")) {
+                assert_eq!(content, b"ours");
+            }
+        });
+    }
 }
 
 #[test]
@@ -152,7 +164,8 @@ fn fs_41_race_of_a_write_with_the_end_of_its_name() {
     assert_eq!(tree.beside(), before);
 }
 
-/// The kernel cannot go up a `..` for certain while something is renamed, and says EAGAIN.
+/// The kernel cannot go up a `..` for certain while something is renamed, and says EAGAIN, here about once in a hundred. It is asked
+/// again.
 #[test]
 fn fs_44_race_of_a_rename_with_a_way_up() {
     let tree = Tree::empty();
@@ -163,26 +176,12 @@ fn fs_44_race_of_a_rename_with_a_way_up() {
     symlink("r1/x/y/../../../f", tree.ws.join("way")).unwrap();
     let before = tree.beside();
     for ws in tree.both() {
-        let busy = std::cell::Cell::new(0);
         while_exchanged(&tree.ws.join("r1/x"), &tree.ws.join("r2/x"), || {
-            match content(&ws, "way", &mut Vec::new()) {
-                Ok(content) => assert_eq!(content, b"inside"),
-                Err(error) if is_busy(&error) => busy.set(busy.get() + 1),
-                Err(error) => panic!("{error}"),
-            }
-            match write_with(&ws, "way", b"inside", None) {
-                Ok(()) => {}
-                Err(error) if is_busy(&error) => busy.set(busy.get() + 1),
-                Err(error) => panic!("{error}"),
-            }
+            assert_eq!(read(&ws, "way").unwrap(), b"inside");
+            write(&ws, "way", b"inside").unwrap();
         });
-        println!("busy: {}", busy.get());
     }
     assert_eq!(tree.beside(), before);
-}
-
-fn is_busy(error: &Error) -> bool {
-    error.code == Code::Other && error.errno() == Some("EAGAIN")
 }
 
 #[test]

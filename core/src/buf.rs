@@ -128,7 +128,8 @@ impl Tx {
     pub fn len(&self) -> usize {
         let bytes = self.end - self.start;
         #[cfg(feature = "std")]
-        let bytes = bytes.saturating_add(self.file.as_ref().map_or(0, |f| usize::try_from(f.left).unwrap_or(usize::MAX)));
+        let bytes =
+            bytes.saturating_add(self.file.as_ref().map_or(0, |f| usize::try_from(f.left).unwrap_or(usize::MAX)));
         bytes
     }
 

@@ -65,11 +65,18 @@ pub struct Connection {
 
 enum State {
     /// Between requests, or inside a head.
-    Head { scan: HeadScan, until: Moment, idle: bool },
+    Head {
+        scan: HeadScan,
+        until: Moment,
+        idle: bool,
+    },
     /// A request is being answered.
     Busy(Busy),
     /// The last reply was put; what still comes is dropped for a while, so that the peer can read it.
-    Drain { left: usize, until: Moment },
+    Drain {
+        left: usize,
+        until: Moment,
+    },
     Closed,
 }
 
@@ -218,7 +225,12 @@ impl Connection {
                 }
             }
             return match busy.stalled(cx, before, rx, tx) {
-                None => Some(Flow { read: rx.has_room() && !rx.is_closed(), again: !tx.is_empty(), shut: false, close: false }),
+                None => Some(Flow {
+                    read: rx.has_room() && !rx.is_closed(),
+                    again: !tx.is_empty(),
+                    shut: false,
+                    close: false,
+                }),
                 Some(Half::Request) => {
                     busy.exchange.stalled(&self.handler, &mut H1Reply { tx, state: &mut busy.reply });
                     None

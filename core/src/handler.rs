@@ -69,7 +69,8 @@ impl Handler {
     /// A handler that keeps `bounds`, and remembers for `lease` what has to be remembered that long.
     pub fn with(workspace: impl Workspace + 'static, access: Access, bounds: Bounds, lease: Duration) -> Arc<Self> {
         // What the `offset` extension keeps is told by a handler that has it.
-        let (bounds, closing, state) = (Bounds { replay_bytes: 0, ..bounds }, AtomicBool::new(false), Lock::new(State::default()));
+        let (bounds, closing, state) =
+            (Bounds { replay_bytes: 0, ..bounds }, AtomicBool::new(false), Lock::new(State::default()));
         Arc::new(Self { workspace: Arc::new(workspace), access, bounds, lease, local: "local".into(), closing, state })
     }
 

@@ -15,6 +15,8 @@ pub mod carriage;
 pub mod conn;
 mod cx;
 mod exchange;
+#[doc(hidden)]
+pub mod fuzz;
 mod guard;
 mod handler;
 #[cfg(feature = "std")]

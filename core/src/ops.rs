@@ -222,7 +222,13 @@ impl<F: FnMut(Channel, &[u8])> Task for Run<F> {
                 Piece::Data(channel, n) => (self.each)(channel, &self.scratch[..n]),
                 Piece::End(exit) => {
                     let (timed_out, interrupted) = (exit.timed_out, exit.interrupted);
-                    let end = Output { exit_code: exit.code, signal: exit.signal, timed_out, interrupted, ..Output::default() };
+                    let end = Output {
+                        exit_code: exit.code,
+                        signal: exit.signal,
+                        timed_out,
+                        interrupted,
+                        ..Output::default()
+                    };
                     return Poll::Ready(Ok(end));
                 }
             }

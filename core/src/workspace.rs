@@ -3,7 +3,7 @@
 
 use crate::{
     cx::Cx,
-    wire::{Bounds, Channel, Descriptor, Error, Listing, Meta, Reach},
+    wire::{Bounds, Channel, Descriptor, Error, Listing, Meta, Reach, name},
 };
 use alloc::{borrow::Cow, boxed::Box, string::String, sync::Arc, vec::Vec};
 use bytes::Bytes;
@@ -11,8 +11,8 @@ use core::{task::Poll, time::Duration};
 
 /// Where an agent's tools act: a file tree and commands (spec, Workspace).
 ///
-/// Names are those of the wire: relative to the root, `/` between elements, `.` alone for the root. Whoever calls has checked their
-/// form ([`crate::wire::name::check`]); the workspace checks where links lead.
+/// Names are those of the wire: relative to the root, `/` between elements, `.` alone for the root. A workspace refuses any other
+/// ([`Op::check`]), and every name that a link leads out of it.
 pub trait Workspace: Send + Sync {
     /// Starts one operation. `room` is where [`Op::Open`] may put the content of a small file; everything else ignores it.
     fn call(&self, op: Op<'_>, room: &mut dyn Room) -> Called;
@@ -71,6 +71,22 @@ pub enum Op<'a> {
     },
     /// Runs a command. Answered by [`Answer::Exec`] once it runs.
     Exec(&'a Command),
+}
+
+impl Op<'_> {
+    /// Checks the form of the name it is about, if it is about one.
+    ///
+    /// # Errors
+    /// Those of [`name::check`].
+    pub fn check(&self) -> Result<(), Error> {
+        match self {
+            Self::About => Ok(()),
+            Self::Stat { name, .. } | Self::ReadLink { name } | Self::ReadDir { name, .. } => name::check(name),
+            Self::Open { name } | Self::Create { name, .. } | Self::Remove { name } => name::check(name),
+            Self::Exec(command) if command.dir.is_empty() => Ok(()),
+            Self::Exec(command) => name::check(&command.dir),
+        }
+    }
 }
 
 /// What an operation came to.

@@ -17,7 +17,10 @@ use std::sync::Arc;
 /// assert_eq!(ws.read("notes/todo.md", 1 << 20).await?, b"- ship it\n");
 /// # Ok::<(), farside_core::wire::Error>(()) }).unwrap();
 /// ```
-#[allow(async_fn_in_trait, reason = "a host calls them on a workspace it names, and sees then whether the future is Send")]
+#[allow(
+    async_fn_in_trait,
+    reason = "a host calls them on a workspace it names, and sees then whether the future is Send"
+)]
 pub trait Awaited: Workspace + Sized {
     /// What it is.
     ///

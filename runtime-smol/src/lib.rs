@@ -4,11 +4,13 @@
 #![forbid(unsafe_code)]
 
 mod awaited;
+mod dial;
 mod drive;
 mod run;
 mod server;
 
 pub use awaited::{Awaited, FileReader, FileWriter};
+pub use dial::dial;
 pub use drive::serve_socket;
 pub use farside_core as core;
 pub use run::{now, run};

@@ -7,7 +7,7 @@ use farside_core::Handler;
 use futures_lite::FutureExt;
 use rustix::{
     io::Errno,
-    net::{SocketFlags, Shutdown, accept_with, shutdown},
+    net::{Shutdown, SocketFlags, accept_with, shutdown},
 };
 use std::{
     collections::BTreeMap,
@@ -42,7 +42,11 @@ impl From<UnixListener> for Listener {
 ///
 /// # Errors
 /// When the listener cannot be waited for.
-pub fn serve(listener: impl Into<Listener>, handler: Arc<Handler>, executor: &Arc<Executor<'static>>) -> io::Result<Server> {
+pub fn serve(
+    listener: impl Into<Listener>,
+    handler: Arc<Handler>,
+    executor: &Arc<Executor<'static>>,
+) -> io::Result<Server> {
     let listener = listener.into().0;
     rustix::io::ioctl_fionbio(&listener, true)?;
     let (listener, open) = (Async::new_nonblocking(listener)?, Arc::new(Open::default()));
@@ -119,7 +123,12 @@ impl Drop for Server {
 /// How long accepting rests when the system has nothing left for another connection.
 const REST: Duration = Duration::from_millis(100);
 
-async fn accept_all(listener: Async<OwnedFd>, open: Arc<Open>, handler: Arc<Handler>, executor: Arc<Executor<'static>>) {
+async fn accept_all(
+    listener: Async<OwnedFd>,
+    open: Arc<Open>,
+    handler: Arc<Handler>,
+    executor: Arc<Executor<'static>>,
+) {
     let mut next = 0;
     loop {
         let sock = match accept_with(&listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {

@@ -5,11 +5,13 @@
 #![forbid(unsafe_code)]
 
 mod blocking;
+mod dial;
 mod drive;
 mod park;
 mod server;
 
 pub use blocking::{Blocking, FileReader, FileWriter};
+pub use dial::dial;
 pub use drive::serve_socket;
 pub use farside_core as core;
 pub use park::{now, run};

@@ -84,7 +84,9 @@ impl Runtime for Turning<'_> {
     }
 
     fn poll_ready(&mut self, io: &mut Watched, want: Interest, _: &Waker) -> Poll<io::Result<()>> {
-        self.wants.push((io.shared().clone(), want));
+        if !self.wants.iter().any(|(fd, w)| Arc::ptr_eq(fd, io.shared()) && *w == want) {
+            self.wants.push((io.shared().clone(), want));
+        }
         Poll::Pending
     }
 }
@@ -106,7 +108,19 @@ impl Park {
         let mut turning = Turning { wants: &mut self.wants, fired: &self.fired };
         let mut cx = Cx::new(now(), &self.waker, &mut turning);
         let out = f(&mut cx);
-        Turn { out, due: cx.due(), shared: cx.shared() }
+        let turn = Turn { out, due: cx.due(), shared: cx.shared() };
+        // What the turn let go of has to be closed now: a peer may be waiting for just that.
+        self.fired.clear();
+        let mut at = 0;
+        while let Some((fd, _)) = self.wants.get(at) {
+            let held_here = self.wants.iter().filter(|(other, _)| Arc::ptr_eq(other, fd)).count();
+            if Arc::strong_count(fd) == held_here {
+                self.wants.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        turn
     }
 
     /// One poll(2) over what the last turn asked for; a socket, if any, comes first and what was seen of it is returned.
@@ -130,7 +144,6 @@ impl Park {
         let left = left.map(|us| Timespec { tv_sec: (us / 1_000_000) as i64, tv_nsec: (us % 1_000_000 * 1000) as i64 });
         // An interrupted wait is a turn too early, which does no harm.
         let _ = poll(set, left.as_ref());
-        self.fired.clear();
         let seen = set[2..].iter().zip(&self.wants).filter(|(p, _)| !p.revents().is_empty());
         self.fired.extend(seen.map(|(_, want)| want.clone()));
         if !set[1].revents().is_empty() {

@@ -5,7 +5,7 @@ use farside_core::Handler;
 use rustix::{
     event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll},
     io::Errno,
-    net::{SocketFlags, Shutdown, accept_with, shutdown},
+    net::{Shutdown, SocketFlags, accept_with, shutdown},
 };
 use std::{
     collections::BTreeMap,
@@ -55,7 +55,9 @@ pub fn serve(listener: impl Into<Listener>, handler: Arc<Handler>) -> io::Result
     let open = Arc::new(Open::default());
     let accepting = {
         let (stop, open, handler) = (stop.clone(), open.clone(), handler.clone());
-        thread::Builder::new().name("farside-accept".into()).spawn(move || accept_all(&listener, &stop, &open, &handler))?
+        thread::Builder::new()
+            .name("farside-accept".into())
+            .spawn(move || accept_all(&listener, &stop, &open, &handler))?
     };
     Ok(Server { handler, stop, open, accepting: Some(accepting) })
 }

@@ -140,7 +140,10 @@ pub fn run_all(subject: &Subject) {
         let dir = format!("case-{case}");
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(subject, &dir)));
         if let Err(panic) = caught {
-            let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+            let text = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
             panic!("{}: {case}: {}", subject.name, text.unwrap_or_default());
         }
     }
@@ -226,7 +229,9 @@ fn write_read_stat(s: &Subject, dir: &str) {
 /// Around every buffer there is.
 fn sizes(s: &Subject, dir: &str) {
     let name = format!("{dir}/f");
-    for size in [0, 1, 511, 512, 2047, 2048, 4096, 32767, 32768, 65535, 65536, 65537, 262_143, 262_144, 262_145, 1_000_003] {
+    for size in
+        [0, 1, 511, 512, 2047, 2048, 4096, 32767, 32768, 65535, 65536, 65537, 262_143, 262_144, 262_145, 1_000_003]
+    {
         let data = pattern(size);
         s.write(&name, &data).unwrap();
         assert!(s.read(&name).unwrap() == data, "{size} bytes");
@@ -355,7 +360,24 @@ fn names(s: &Subject, _: &str) {
 /// F18: each is decoded exactly once, and is good in every operation.
 fn odd_names(s: &Subject, dir: &str) {
     let long = "n".repeat(255);
-    for name in [" a b", "100%", "%2e", "a#b", "a?b", "a&b=c", "\u{1F923}", "a\\b", "\"", "a+b", "a;b", "...", "-rf", "@x", "nl\nx", &long] {
+    for name in [
+        " a b",
+        "100%",
+        "%2e",
+        "a#b",
+        "a?b",
+        "a&b=c",
+        "\u{1F923}",
+        "a\\b",
+        "\"",
+        "a+b",
+        "a;b",
+        "...",
+        "-rf",
+        "@x",
+        "nl\nx",
+        &long,
+    ] {
         let name = format!("{dir}/{name}");
         s.write(&name, name.as_bytes()).unwrap();
         assert_eq!(s.read(&name).unwrap(), name.as_bytes());
@@ -369,7 +391,9 @@ fn odd_names(s: &Subject, dir: &str) {
 
 fn links(s: &Subject, dir: &str) {
     s.write(&format!("{dir}/f"), b"target").unwrap();
-    for (target, name) in [("f", "in"), ("../../etc", "up"), ("/etc/passwd", "abs"), ("new", "dangling"), ("loop", "loop")] {
+    for (target, name) in
+        [("f", "in"), ("../../etc", "up"), ("/etc/passwd", "abs"), ("new", "dangling"), ("loop", "loop")]
+    {
         if !s.home.symlink(target, &format!("{dir}/{name}")) {
             return;
         }

@@ -38,7 +38,17 @@ impl Wire {
     pub fn new(handler: Arc<Handler>) -> Self {
         let (rx, tx, now) = (RecvBuf::default(), Tx::default(), Moment(0));
         let conn = Connection::new(handler, now);
-        Self { conn, rx, tx, runtime: Counted::default(), now, out: Vec::new(), ended_at: None, closed: false, due: None }
+        Self {
+            conn,
+            rx,
+            tx,
+            runtime: Counted::default(),
+            now,
+            out: Vec::new(),
+            ended_at: None,
+            closed: false,
+            due: None,
+        }
     }
 
     /// Gives it bytes, as many at a time as it has room for; stops when it wants no more.

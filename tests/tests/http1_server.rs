@@ -41,7 +41,9 @@ fn judge(outcome: Outcome, seen: &Seen) -> bool {
     let finals: Vec<_> = seen.statuses.iter().copied().filter(|s| *s != 100).collect();
     match outcome {
         Outcome::Status { status, close } => finals == [status] && (seen.ended || !close),
-        Outcome::Count { requests, close } => finals.len() == requests && !finals.contains(&0) && (seen.ended || !close),
+        Outcome::Count { requests, close } => {
+            finals.len() == requests && !finals.contains(&0) && (seen.ended || !close)
+        }
         Outcome::Body => finals.len() == 1,
         Outcome::Then400 => finals.len() == 2 && finals[1] == 400 && seen.ended,
         Outcome::Wait => (finals == [408] || finals.is_empty()) && seen.ended_late,
@@ -82,7 +84,9 @@ fn cuts(seed: u64, len: usize) -> Vec<usize> {
 fn in_process_in_three_cuts() {
     let (open, guarded) = (insecure(), authenticated());
     for (n, case) in cases().iter().enumerate() {
-        for (handler, bytes, access) in [(&open, case.bytes.clone(), "open"), (&guarded, case.authorized(LINE), "guarded")] {
+        for (handler, bytes, access) in
+            [(&open, case.bytes.clone(), "open"), (&guarded, case.authorized(LINE), "guarded")]
+        {
             check(case, &format!("{access}, whole"), &in_process(handler.clone(), [&bytes[..]].into_iter()));
             check(case, &format!("{access}, bytewise"), &in_process(handler.clone(), bytes.chunks(1)));
             let at = cuts(n as u64 * 77 + 5, bytes.len());

@@ -27,7 +27,7 @@ pub fn write_error_object(out: &mut dyn Out, error: &Error, max_bytes: u64) {
     let mut object = ObjectWriter::begin(out);
     object.string("code", error.code.name());
     write_message(object.member("message"), error, max_bytes.try_into().unwrap_or(usize::MAX));
-    if let Some(details) = error.details.as_deref().filter(|details| **details != Details::default()) {
+    if let Some(details) = error.details.as_deref().filter(|details| say_something(details)) {
         write_details(object.member("details"), details);
     }
     object.end();
@@ -42,10 +42,11 @@ fn write_message(out: &mut dyn Out, error: &Error, mut left: usize) {
         code => [code.words(), ": ", own],
     };
     out.put(b"\"");
+    // All but the last are ASCII, so that only the last can be cut short of the bound.
     for piece in pieces {
         let cut = cut_at(piece, left);
         write_escaped(out, cut);
-        left = if cut.len() == piece.len() { left - cut.len() } else { 0 };
+        left -= cut.len();
     }
     out.put(b"\"");
 }
@@ -54,6 +55,12 @@ fn write_message(out: &mut dyn Out, error: &Error, mut left: usize) {
 fn cut_at(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     end.and_then(|end| text.get(..end)).unwrap_or_default()
+}
+
+fn say_something(details: &Details) -> bool {
+    let texts = [&details.name, &details.errno];
+    let numbers = [details.limit, details.offset];
+    texts.into_iter().flatten().any(|text| !text.is_empty()) || numbers != [None; 2] || details.ran == Some(true)
 }
 
 fn write_details(out: &mut dyn Out, details: &Details) {

@@ -43,8 +43,7 @@ impl<'a> ExecRequest<'a> {
         let text = object.take_string("stdin")?.unwrap_or_default();
         let timeout_ms = object.within("timeoutMs", 0..=MAX_TIMEOUT_MS)?.unwrap_or(0);
         let (stream, apart, key) = (object.flag("stream")?, object.flag("apart")?, key(&mut object)?);
-        let length = base64::decoded_len(&text).ok_or(Error::invalid("stdin"))?;
-        if length as u64 > bounds.max_write_bytes {
+        if base64::decoded_len(&text) as u64 > bounds.max_write_bytes {
             return Err(Error::limit("maxWriteBytes", bounds.max_write_bytes));
         }
         let stdin = base64::decode(&text, "stdin")?.into();

@@ -116,10 +116,10 @@ impl Frame {
 
 fn read_data(object: &Object<'_>, name: &'static str) -> Result<Vec<u8>, Error> {
     let text = object.string(name)?.unwrap_or_default();
-    match base64::decoded_len(text) {
-        Some(length) if length > MAX_FRAME_DATA => Err(Error::limit(name, MAX_FRAME_DATA as u64)),
-        _ => base64::decode(text, name),
+    if base64::decoded_len(text) > MAX_FRAME_DATA {
+        return Err(Error::limit(name, MAX_FRAME_DATA as u64));
     }
+    base64::decode(text, name)
 }
 
 /// What one line of a reply is.

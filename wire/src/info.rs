@@ -2,7 +2,7 @@
 
 use crate::{
     Bounds, Code, Error, Out, Scope, Scopes,
-    json::{self, Object, ObjectWriter, write_string},
+    json::{self, Object, ObjectWriter, Value, write_string},
 };
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
@@ -154,7 +154,7 @@ impl Info {
             root: object.string("root")?.ok_or(Error::invalid("root"))?.into(),
             descriptor: object.object("descriptor")?.map(Descriptor::read).transpose()?.unwrap_or_default(),
             links: object.bool("links")?,
-            bounds: object.get("bounds").map(Bounds::parse).transpose()?.unwrap_or_default(),
+            bounds: Bounds::parse(object.get("bounds").unwrap_or(&Value::Object(Object::default())))?,
             reach: object.string("reach")?.and_then(Reach::from_name),
             scopes: object.strings("scopes")?.map(Scopes::from_names),
             start: object.bool("start")?,

@@ -13,6 +13,7 @@ use self::{
     temp::Sweeper,
     write::{Put, Target},
 };
+use crate::command::is_variable;
 use farside_core::{
     About, Answer, Called, Op, Room, Workspace,
     wire::{Code, Descriptor, Error, errno::by_number, from_errno},
@@ -74,6 +75,7 @@ impl Local {
         };
         let mut about = About::new(path, descriptor);
         about.env = env.clone();
+        about.reach = process::reach();
         Ok(Self {
             root: Arc::new(root),
             env: env.into(),
@@ -106,6 +108,9 @@ impl Local {
 
 impl Workspace for Local {
     fn call(&self, op: Op<'_>, room: &mut dyn Room) -> Called {
+        if let Err(error) = op.check() {
+            return Err(error).into();
+        }
         match op {
             Op::About => Ok(Answer::About(self.about.clone())),
             Op::Stat { name, follow } => read::stat(&self.root, name, follow),
@@ -119,11 +124,6 @@ impl Workspace for Local {
         }
         .into()
     }
-}
-
-/// Whether `entry` is `NAME=value`, NAME not empty, without NUL.
-fn is_variable(entry: &str) -> bool {
-    entry.find('=').is_some_and(|at| at > 0) && !entry.contains('\0')
 }
 
 /// What the system says of its error.

@@ -1,13 +1,16 @@
 //! A workspace that lives in this process.
 
 mod files;
+mod programs;
 
 use self::files::{Files, Target};
+use crate::errno::failed;
 use bytes::Bytes;
 use farside_core::{
-    About, Answer, Called, Cx, Op, Reader, Room, Sink, Source, Workspace,
-    wire::{Code, Descriptor, Error, name},
+    About, Answer, Called, Command, Cx, Op, Reader, Room, Sink, Source, Workspace,
+    wire::{Code, Descriptor, Error, Reach, Signal, name},
 };
+use rustix::io::Errno;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::Poll,
@@ -22,6 +25,11 @@ const AT_ONCE: usize = 64 * 1024;
 /// permission, a directory's size is 0, and time is counted in changes: the first is a millisecond after the start of 2026, each other
 /// one a millisecond after the one before.
 ///
+/// **Commands** are these programs, whatever `PATH` says; `;` between two runs one after the other, up to the first that fails:
+/// `true`, `false`, `exit N`, `echo WORD...`, `err WORD...` (to standard error), `cat` (its input), `env`, `pwd`, `spew N` (bytes `x`),
+/// `sleep SECONDS` (of the clock that the caller brings, so a virtual one will do), `signal NAME` (dies by it), `stubborn` (ignores INT
+/// and TERM). Timeouts, ends and what is due to output are the same code as `Local`'s; [`Memory::signals`] tells what was sent.
+///
 /// ```
 /// use farside_backends::Memory;
 /// use farside_core::{Answer, Called, NoRoom, Op, Workspace};
@@ -35,13 +43,32 @@ const AT_ONCE: usize = 64 * 1024;
 pub struct Memory {
     files: Arc<Mutex<Files>>,
     about: Arc<About>,
+    signals: programs::Signals,
 }
 
 impl Memory {
     /// An empty directory.
     pub fn new() -> Self {
         let descriptor = Descriptor { kind: "memory".into(), root: "/memory".into(), ..Descriptor::default() };
-        Self { files: Arc::new(Mutex::new(Files::new())), about: Arc::new(About::new("/memory", descriptor)) }
+        let mut about = About::new("/memory", descriptor);
+        about.reach = Reach::Descendants;
+        Self {
+            files: Arc::new(Mutex::new(Files::new())),
+            about: Arc::new(about),
+            signals: programs::Signals::default(),
+        }
+    }
+
+    /// The same whose commands start from the environment `env`, `NAME=value` each.
+    #[must_use]
+    pub fn with_env(mut self, env: Vec<String>) -> Self {
+        Arc::make_mut(&mut self.about).env = env;
+        self
+    }
+
+    /// Every signal that a command was sent, in order, and KILL for each that was killed.
+    pub fn signals(&self) -> Vec<Signal> {
+        self.signals.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Writes a file, as [`Op::Create`] does: its directories are made, a link is followed, an existing file keeps its mode.
@@ -88,6 +115,16 @@ impl Memory {
         Ok(Answer::Reader(Reader::new(Some(content.len() as u64), Box::new(Content(content)))))
     }
 
+    fn exec(&self, command: &Command) -> Result<Answer, Error> {
+        let dir = if command.dir.is_empty() { "." } else { &command.dir };
+        name::check(dir)?;
+        if !lock(&self.files).stat(dir, true)?.mode.is_dir() {
+            return Err(failed(Errno::NOTDIR));
+        }
+        let path = if dir == "." { self.about.root.clone() } else { format!("{}/{dir}", self.about.root) };
+        programs::exec(&self.signals, &path, &self.about.env, command).map(Answer::Exec)
+    }
+
     fn create(&self, name: &str, perm: Option<u32>) -> Result<Answer, Error> {
         let target = lock(&self.files).target(name)?;
         let perm = perm.unwrap_or(0o644) & 0o777;
@@ -103,6 +140,9 @@ impl Default for Memory {
 
 impl Workspace for Memory {
     fn call(&self, op: Op<'_>, room: &mut dyn Room) -> Called {
+        if let Err(error) = op.check() {
+            return Err(error).into();
+        }
         match op {
             Op::About => Ok(Answer::About(self.about.clone())),
             Op::Stat { name, follow } => lock(&self.files).stat(name, follow).map(Answer::Meta),
@@ -111,6 +151,7 @@ impl Workspace for Memory {
             Op::Open { name } => self.open(name, room),
             Op::Create { name, perm, .. } => self.create(name, perm),
             Op::Remove { name } => lock(&self.files).remove(name).map(|()| Answer::Done),
+            Op::Exec(command) => self.exec(command),
             _ => Err(Code::Unsupported.into()),
         }
         .into()

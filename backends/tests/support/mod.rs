@@ -181,9 +181,11 @@ impl Place {
 
     /// Its processes that are there now, by their first arguments.
     pub(crate) fn left(&self) -> Vec<String> {
-        let pids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
+        let pids =
+            std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
         let of = |pid: &String, file: &str| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
-        let tagged = |pid: &String| of(pid, "environ").split(|byte| *byte == 0).any(|entry| entry == self.tag.as_bytes());
+        let tagged =
+            |pid: &String| of(pid, "environ").split(|byte| *byte == 0).any(|entry| entry == self.tag.as_bytes());
         pids.filter(tagged).map(|pid| format!("{pid} {}", String::from_utf8_lossy(&of(&pid, "cmdline")))).collect()
     }
 
@@ -204,7 +206,8 @@ impl Place {
 /// Children of this process that ended and were not waited for. (Others that run beside may have some, for a moment.)
 pub(crate) fn zombies() -> Vec<u32> {
     let me = std::process::id().to_string();
-    let pids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    let pids =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
     let is_zombie = |pid: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let mut fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();

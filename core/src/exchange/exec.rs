@@ -67,7 +67,12 @@ pub(crate) fn start(
 }
 
 /// The command runs.
-pub(crate) fn started(cx: &mut Cx<'_>, answer: Answer, starting: Starting, out: &mut dyn Reply) -> Result<State, Refusal> {
+pub(crate) fn started(
+    cx: &mut Cx<'_>,
+    answer: Answer,
+    starting: Starting,
+    out: &mut dyn Reply,
+) -> Result<State, Refusal> {
     let Answer::Exec(exec) = answer else {
         return Err(Error::other("the workspace answered another operation").into());
     };
@@ -80,7 +85,17 @@ pub(crate) fn started(cx: &mut Cx<'_>, answer: Answer, starting: Starting, out: 
     let collected = (delivery == Delivery::Collected).then(Output::default);
     let (scratch, head_at) = (Vec::new(), cx.now().after(PATIENCE));
     let apart = delivery == Delivery::Apart;
-    Ok(State::Exec(Running { exec, apart, collected, over: false, scratch, head_at, interrupted: false, claim, _transfer: transfer }))
+    Ok(State::Exec(Running {
+        exec,
+        apart,
+        collected,
+        over: false,
+        scratch,
+        head_at,
+        interrupted: false,
+        claim,
+        _transfer: transfer,
+    }))
 }
 
 fn head() -> ReplyHead<'static> {
@@ -115,7 +130,8 @@ impl Running {
             self.interrupt();
         }
         for _ in 0..PIECES {
-            let room = if !gone && out.backlog() > BACKLOG { 0 } else { self.scratch.len().clamp(FIRST, MAX_FRAME_DATA) };
+            let room =
+                if !gone && out.backlog() > BACKLOG { 0 } else { self.scratch.len().clamp(FIRST, MAX_FRAME_DATA) };
             if self.scratch.len() < room {
                 self.scratch = vec![0; room];
             }

@@ -37,9 +37,17 @@ pub struct Exchange {
 
 enum State {
     /// The body is collected before anything is done.
-    Collect { job: Job, data: Vec<u8>, max: u64, bound: &'static str },
+    Collect {
+        job: Job,
+        data: Vec<u8>,
+        max: u64,
+        bound: &'static str,
+    },
     /// The workspace was asked.
-    Calling { call: Called, then: Then },
+    Calling {
+        call: Called,
+        then: Then,
+    },
     /// A file goes out.
     Sending(file::Sending),
     /// A file comes in.
@@ -83,7 +91,13 @@ impl Exchange {
     }
 
     /// Goes on; `Ready` when the reply is whole (or cut) and nothing of it is left running.
-    pub fn poll(&mut self, cx: &mut Cx<'_>, handler: &Arc<Handler>, body: &mut dyn Body, out: &mut dyn Reply) -> Poll<()> {
+    pub fn poll(
+        &mut self,
+        cx: &mut Cx<'_>,
+        handler: &Arc<Handler>,
+        body: &mut dyn Body,
+        out: &mut dyn Reply,
+    ) -> Poll<()> {
         if !self.gone && body.hung_up() {
             self.gone = true;
             if let State::Exec(run) = &mut self.state {
@@ -97,7 +111,9 @@ impl Exchange {
                     Part::More => return Poll::Pending,
                     Part::Cut => return self.cut(out),
                     Part::Fault(fault) => Err(Refusal::fault(fault)),
-                    Part::Data(bytes) if (data.len() + bytes.len()) as u64 > *max => Err(Error::limit(*bound, *max).into()),
+                    Part::Data(bytes) if (data.len() + bytes.len()) as u64 > *max => {
+                        Err(Error::limit(*bound, *max).into())
+                    }
                     Part::Data(bytes) => {
                         data.extend_from_slice(bytes);
                         let n = bytes.len();
@@ -112,7 +128,9 @@ impl Exchange {
                 State::Calling { call, .. } => match call.poll(cx, out.draft()) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(answer) => {
-                        let State::Calling { then, .. } = core::mem::replace(&mut self.state, State::Done) else { continue };
+                        let State::Calling { then, .. } = core::mem::replace(&mut self.state, State::Done) else {
+                            continue;
+                        };
                         answered(cx, handler, answer, then, out)
                     }
                 },
@@ -167,7 +185,12 @@ impl Exchange {
 }
 
 /// The checks on the head, and as much of the operation as can be done at once.
-fn route(cx: &mut Cx<'_>, handler: &Arc<Handler>, head: &RequestHead<'_>, out: &mut dyn Reply) -> Result<State, Refusal> {
+fn route(
+    cx: &mut Cx<'_>,
+    handler: &Arc<Handler>,
+    head: &RequestHead<'_>,
+    out: &mut dyn Reply,
+) -> Result<State, Refusal> {
     guard(head, &handler.access)?;
     let principal = principal(handler, head)?;
     let (route, params) = match find(head.method, head.target.path, EXTENSIONS) {
@@ -222,7 +245,13 @@ fn body_bound(handler: &Handler, route: &Route) -> (u64, &'static str) {
 }
 
 /// The body of a route that takes JSON, or none, is there.
-fn collected(cx: &mut Cx<'_>, handler: &Arc<Handler>, job: &mut Job, data: &[u8], out: &mut dyn Reply) -> Result<State, Refusal> {
+fn collected(
+    cx: &mut Cx<'_>,
+    handler: &Arc<Handler>,
+    job: &mut Job,
+    data: &[u8],
+    out: &mut dyn Reply,
+) -> Result<State, Refusal> {
     if job.route.id == RouteId::Exec {
         let request = ExecRequest::parse(data, &handler.bounds)?;
         Query::parse(job.query.as_deref(), job.route.query)?;

@@ -100,7 +100,11 @@ pub(crate) fn stat(answer: Result<Answer, Error>, name: &str, out: &mut dyn Repl
 }
 
 /// A JSON reply of any length; past `maxReplyBytes` it is `limit`.
-pub(crate) fn json(handler: &Handler, body: &mut dyn FnMut(&mut dyn Out), out: &mut dyn Reply) -> Result<State, Refusal> {
+pub(crate) fn json(
+    handler: &Handler,
+    body: &mut dyn FnMut(&mut dyn Out),
+    out: &mut dyn Reply,
+) -> Result<State, Refusal> {
     let max = handler.bounds.max_reply_bytes;
     let mut measure = Measure(0);
     body(&mut measure);

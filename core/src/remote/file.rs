@@ -187,10 +187,10 @@ impl Sink for Upload {
             self.out.trim();
             self.out.put(LAST_CHUNK);
         }
-        if self.reply.is_none() {
-            if let Err(error) = self.link(cx).map(|_| ()) {
-                return self.fail(error).map(Err);
-            }
+        if self.reply.is_none()
+            && let Err(error) = self.link(cx).map(|_| ())
+        {
+            return self.fail(error).map(Err);
         }
         let done = ready!(self.poll_reply(cx, true));
         self.over = true;

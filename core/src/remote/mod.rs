@@ -13,7 +13,7 @@ mod request;
 
 use crate::{
     lock::Lock,
-    wire::{Bounds, Error, base_url::BaseUrl, name, route::RouteId},
+    wire::{Bounds, Error, base_url::BaseUrl, route::RouteId},
     workspace::{About, Answer, Call, Called, Dial, Op, Room, Workspace},
 };
 use alloc::{boxed::Box, string::String, sync::Arc};
@@ -104,11 +104,11 @@ impl Workspace for Remote {
 
 impl Remote {
     fn start(&self, op: Op<'_>) -> Result<Box<dyn Call>, Error> {
+        op.check()?;
         let (route, name, then) = match op {
             Op::About => return Ok(Box::new(self.info())),
             Op::Exec(command) => return Ok(Box::new(exec::Starting::new(self.0.clone(), command.clone()))),
             Op::Create { name, perm, size } => {
-                name::check(name)?;
                 return Ok(Box::new(file::Creating(Some(file::Upload::new(self.0.clone(), name, perm, size)?))));
             }
             Op::Stat { name, follow: true } => (RouteId::Stat, name, Then::Meta),
@@ -118,7 +118,6 @@ impl Remote {
             Op::Open { name } => (RouteId::ReadFile, name, Then::Reader),
             Op::Remove { name } => (RouteId::Remove, name, Then::Done),
         };
-        name::check(name)?;
         let out = self.0.server.request(route, None, &[("path", name)], Content::None);
         Ok(Box::new(Asking::new(Ask::new(self.0.clone(), route, out), then)))
     }

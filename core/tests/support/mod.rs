@@ -1,9 +1,16 @@
 //! What the client's tests run on: a clock that jumps, a workspace out of a map, and a server that sends what it is told.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests; each file uses its part"
+)]
 
 use farside_core::{
-    About, Answer, Call, Called, Command, Cx, Delivery, Dial, Exec, Exit, Op, Piece, Reader, Remote, Room, Runtime,
-    Sink, Source, Task, Transport, Workspace,
+    About, Answer, Called, Command, Cx, Delivery, Dial, Exec, Exit, Op, Piece, Reader, Remote, Room, Runtime, Sink,
+    Source, Task, Transport, Workspace,
     wire::{Channel, Code, Descriptor, Error, FileInfo, FileMode, Listing, Meta, Moment, Timestamp, base_url::BaseUrl},
 };
 use std::{
@@ -402,7 +409,7 @@ impl Dial for Scripted {
         state.written.push(Vec::new());
         state.open.push(true);
         let id = state.written.len() - 1;
-        Ok(Box::new(Line { server: self.0.clone(), id, script, at: 0 }))
+        Ok(Box::new(Line { server: self.0.clone(), id, script, asked: 0, reply: 0, at: 0 }))
     }
 }
 
@@ -410,20 +417,29 @@ struct Line {
     server: Arc<Mutex<ScriptedState>>,
     id: usize,
     script: Script,
+    /// How many requests came.
+    asked: usize,
+    /// Which reply is being sent, and how much of it was.
+    reply: usize,
     at: usize,
 }
 
 impl Transport for Line {
     fn poll_read(&mut self, _: &mut Cx<'_>, buf: &mut [u8]) -> Poll<Result<usize, Error>> {
-        let asked = heads(&self.server.lock().unwrap().written[self.id]);
-        let asked = if self.script.early { usize::MAX } else { asked };
-        let all: Vec<u8> = self.script.replies.iter().take(asked).flatten().copied().collect();
-        let n = (all.len() - self.at).min(buf.len()).min(self.script.step);
-        buf[..n].copy_from_slice(&all[self.at..self.at + n]);
-        self.at += n;
+        let asked = if self.script.early { usize::MAX } else { self.asked };
+        while self.reply < self.script.replies.len().min(asked) {
+            let left = &self.script.replies[self.reply][self.at..];
+            if left.is_empty() {
+                (self.reply, self.at) = (self.reply + 1, 0);
+                continue;
+            }
+            let n = left.len().min(buf.len()).min(self.script.step);
+            buf[..n].copy_from_slice(&left[..n]);
+            self.at += n;
+            return Poll::Ready(Ok(n));
+        }
         match self.script.then {
-            _ if n > 0 => Poll::Ready(Ok(n)),
-            _ if asked < self.script.replies.len() => Poll::Pending,
+            _ if self.reply < self.script.replies.len() => Poll::Pending,
             Then::Open => Poll::Pending,
             Then::Eof => Poll::Ready(Ok(0)),
             Then::Reset => Poll::Ready(Err(farside_core::wire::from_errno(104))),
@@ -433,7 +449,9 @@ impl Transport for Line {
     fn poll_write(&mut self, _: &mut Cx<'_>, buf: &[u8]) -> Poll<Result<usize, Error>> {
         let written = &mut self.server.lock().unwrap().written[self.id];
         let n = buf.len().min(self.script.takes - written.len().min(self.script.takes));
+        let seen = written.len().saturating_sub(10);
         written.extend_from_slice(&buf[..n]);
+        self.asked += heads(&written[seen..]);
         match self.script.full {
             _ if n > 0 => Poll::Ready(Ok(n)),
             Then::Open => Poll::Pending,

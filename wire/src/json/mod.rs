@@ -69,7 +69,7 @@ impl<'a> Value<'a> {
     /// The number, if it is spelled as an integer (no sign, fraction or exponent) and fits.
     pub fn as_u64(&self) -> Option<u64> {
         match self {
-            Self::Number(digits) if !digits.starts_with('-') => digits.parse().ok(),
+            Self::Number(digits) => digits.parse().ok(),
             _ => None,
         }
     }

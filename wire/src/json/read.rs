@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
             loop {
                 self.space();
                 let name = self.string()?;
-                if members.len() <= FEW && members.iter().any(|(other, _)| *other == name) {
+                if members.len() < FEW && members.iter().any(|(other, _)| *other == name) {
                     return Err(repeated());
                 }
                 self.space();

@@ -15,11 +15,14 @@ use self::{
     sys::{Plan, Started},
 };
 use super::resolve::Root;
-use crate::errno::failed;
+use crate::{
+    command::{check, environment},
+    errno::failed,
+};
 use farside_core::{
     Command, Cx, Exec, Exit, Interest, Sink, Source, Watched,
     process::{Leader, Run},
-    wire::{Error, Signal, signal::signal_name},
+    wire::{Error, Reach, Signal, signal::signal_name},
 };
 use rustix::{
     fd::{AsFd, OwnedFd},
@@ -40,14 +43,19 @@ use std::{
 /// Of a command that did not run: nothing of it is left.
 pub(crate) fn exec(root: &Root, env: &Arc<[String]>, command: &Command) -> Result<Box<dyn Exec>, Error> {
     reap_stuck();
-    lookup::check(command)?;
+    check(command)?;
     let dir = root.open_dir(if command.dir.is_empty() { "." } else { &command.dir })?;
-    let env = lookup::environment(env, &command.env);
+    let env = environment(env, &command.env);
     let program = lookup::program(command.args.first().map_or("", String::as_str), &env)?;
     let args = command.args.iter().map(|arg| c_string(arg)).collect::<Result<Vec<_>, _>>()?;
     let env = env.into_iter().map(c_string).collect::<Result<Vec<_>, _>>()?;
     let processes = Processes::start(&dir, &program, &args, &env, !command.stdin.is_empty()).map_err(failed)?;
     Ok(Box::new(Run::new(processes, command)))
+}
+
+/// How far the end of a command reaches here: without `/proc` nobody outside its group is found.
+pub(crate) fn reach() -> Reach {
+    if procfs::last_pid().is_some() { Reach::Descendants } else { Reach::Group }
 }
 
 /// A command's leader and everything it started.
@@ -59,9 +67,9 @@ struct Processes {
     stderr: Option<Pipe>,
 }
 
-/// A file that was just written may be held open by another start for as long as that takes: so often it is tried again, after a
-/// millisecond each.
-const BUSY_TRIES: u32 = 5;
+/// A program that was just written is busy while another start that was under way then still has the writer's descriptor, up to the
+/// moment it runs its own. After each of these pauses, in milliseconds, it is tried again.
+const BUSY: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 impl Processes {
     fn start(dir: &OwnedFd, program: &CStr, args: &[CString], env: &[CString], input: bool) -> Result<Self, Errno> {
@@ -76,16 +84,15 @@ impl Processes {
         let stdio = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
         let plan = Plan { program, args, env, dir: dir.as_fd(), stdio, mark: mark.map(Mark::limit) };
         let born = Instant::now();
-        let mut tries = 0;
-        let Started { pid, pidfd, marked } = loop {
-            match sys::start(&plan) {
-                Err(Errno::TXTBSY) if tries < BUSY_TRIES => {
-                    tries += 1;
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                started => break started?,
+        let mut started = sys::start(&plan);
+        for pause in BUSY {
+            if !matches!(started, Err(Errno::TXTBSY)) {
+                break;
             }
-        };
+            std::thread::sleep(Duration::from_millis(pause));
+            started = sys::start(&plan);
+        }
+        let Started { pid, pidfd, marked } = started?;
         let exit = Watched::new(pidfd);
         let kin = Kin::new(pid, exit.shared().clone(), mark.filter(|_| marked), born);
         let (stdin, stdout, stderr) = (streams.0, Some(streams.1), Some(streams.2));

@@ -52,6 +52,10 @@ const STACK: usize = 32 * 1024;
 /// The kernel's signals, real-time ones among them.
 const SIGNALS: std::ops::RangeInclusive<c_int> = 1..=64;
 
+/// What the kernel takes for "as a system starts it", with room for its form on every architecture, and the size of a set of signals.
+const DEFAULT_ACTION: [u64; 8] = [0; 8];
+const SIGNAL_SET: usize = 8;
+
 /// Starts a child in a process group of its own with every signal as a system starts it, nothing blocked, and no descriptor but its
 /// three streams.
 ///
@@ -119,10 +123,10 @@ fn run(shared: &mut Shared) -> c_int {
     // SAFETY: System calls on the child's own state, with pointers to values that live here or in `shared`. The lists and strings are
     // those of `start`, each ended by a null.
     unsafe {
-        let default: libc::sigaction = MaybeUninit::zeroed().assume_init();
         for signal in SIGNALS {
-            // KILL, STOP and those the C library keeps cannot be set; they have no handler after an exec.
-            libc::sigaction(signal, &default, ptr::null_mut());
+            // Not by the C library's `sigaction`, which keeps two to itself that may be ignored too. KILL and STOP cannot be set.
+            let none = ptr::null_mut::<c_void>();
+            libc::syscall(libc::SYS_rt_sigaction, signal, DEFAULT_ACTION.as_ptr(), none, SIGNAL_SET);
         }
         if libc::setpgid(0, 0) != 0 {
             return errno();

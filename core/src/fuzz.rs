@@ -1,0 +1,7 @@
+//! The bodies of the fuzz targets: they compile with the library, and ordinary tests replay corpora through them. Each takes any bytes
+//! and panics only where the library is wrong.
+
+mod fake;
+mod server;
+
+pub use server::server_connection;

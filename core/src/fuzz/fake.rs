@@ -1,0 +1,175 @@
+//! A workspace without anything behind it, in which the same call always comes to the same thing at the same time.
+
+use crate::{
+    About, Answer, Call, Called, Command, Cx, Exec, Exit, NoRoom, Op, Piece, Reader, Room, Sink, Source, Workspace,
+    wire::{Channel, Code, Descriptor, Error, FileInfo, FileMode, Listing, Meta, Moment},
+};
+use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
+use core::{task::Poll, time::Duration};
+
+/// What a name stands for is in the name: `absent`, `later/` anything (answered after a while), `short` (a file that shrinks),
+/// `endless` (a file whose length nobody knows), `full` (a file that cannot be written).
+pub(super) struct Fake;
+
+/// How long what comes later takes.
+const WHILE: Duration = Duration::from_millis(700);
+/// A file's content.
+const CONTENT: &[u8] = b"what is in a file of this workspace, in a few pieces";
+
+impl Workspace for Fake {
+    fn call(&self, op: Op<'_>, room: &mut dyn Room) -> Called {
+        let name = match op {
+            Op::Stat { name, .. } | Op::ReadLink { name } | Op::ReadDir { name, .. } | Op::Open { name } => name,
+            Op::Create { name, .. } | Op::Remove { name } => name,
+            Op::Exec(command) => &command.dir,
+            Op::About => "",
+        };
+        if name == "absent" {
+            return Called::Now(Some(Err(Code::NotExist.into())));
+        }
+        if name.starts_with("later") {
+            return Called::Later(Box::new(Later { at: None, answer: Some(answer(&op, &mut NoRoom)) }));
+        }
+        answer(&op, room).into()
+    }
+}
+
+fn answer(op: &Op<'_>, room: &mut dyn Room) -> Result<Answer, Error> {
+    let meta = Meta { size: CONTENT.len() as u64, mode: FileMode(0o644), ..Meta::default() };
+    Ok(match *op {
+        Op::About => Answer::About(Arc::new(About::new("/", Descriptor::default()))),
+        Op::Stat { .. } => Answer::Meta(meta),
+        Op::ReadLink { .. } => Answer::Target("a".into()),
+        Op::ReadDir { .. } => Answer::Listing(listing(meta)),
+        Op::Open { name } => open(name, room),
+        Op::Create { name, .. } => Answer::Sink(Box::new(Put { full: name == "full" })),
+        Op::Remove { .. } => Answer::Done,
+        Op::Exec(command) => Answer::Exec(Box::new(Run::new(command))),
+    })
+}
+
+fn listing(meta: Meta) -> Listing {
+    let names = ["a", "b"].map(String::from);
+    Listing { entries: names.into_iter().map(|name| FileInfo { name, meta }).collect(), ..Listing::default() }
+}
+
+fn open(name: &str, room: &mut dyn Room) -> Answer {
+    let size = match name {
+        "endless" => None,
+        "short" => Some(CONTENT.len() as u64 + 1),
+        _ => Some(CONTENT.len() as u64),
+    };
+    let small = room.room(CONTENT.len());
+    if name == "small" && small.len() == CONTENT.len() {
+        small.copy_from_slice(CONTENT);
+        return Answer::Whole(CONTENT.len());
+    }
+    Answer::Reader(Reader::new(size, Box::new(Content(CONTENT))))
+}
+
+/// An answer that comes after a while.
+struct Later {
+    at: Option<Moment>,
+    answer: Option<Result<Answer, Error>>,
+}
+
+impl Call for Later {
+    fn poll(&mut self, cx: &mut Cx<'_>, _: &mut dyn Room) -> Poll<Result<Answer, Error>> {
+        let at = *self.at.get_or_insert(cx.now().after(WHILE));
+        if cx.now() < at {
+            cx.wake_at(at, "a slow call");
+            return Poll::Pending;
+        }
+        Poll::Ready(self.answer.take().unwrap_or_else(|| Err(Error::other("polled after its end"))))
+    }
+}
+
+struct Content(&'static [u8]);
+
+impl Source for Content {
+    fn poll_read(&mut self, _: &mut Cx<'_>, buf: &mut [u8]) -> Poll<Result<usize, Error>> {
+        let n = self.0.len().min(buf.len()).min(7);
+        let (now, rest) = self.0.split_at(n);
+        buf[..n].copy_from_slice(now);
+        self.0 = rest;
+        Poll::Ready(Ok(n))
+    }
+}
+
+struct Put {
+    full: bool,
+}
+
+impl Sink for Put {
+    fn poll_write(&mut self, _: &mut Cx<'_>, buf: &[u8]) -> Poll<Result<usize, Error>> {
+        Poll::Ready(Ok(buf.len().min(7)))
+    }
+
+    fn poll_finish(&mut self, _: &mut Cx<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(if self.full { Err(Code::Permission.into()) } else { Ok(()) })
+    }
+}
+
+/// A command that says its arguments, one after the other: `wait` lets a while pass, `never` all time, `err:` goes to standard error,
+/// `fail` is an error.
+struct Run {
+    args: Vec<String>,
+    next: usize,
+    at: Option<Moment>,
+    timeout: Option<Duration>,
+    timeout_at: Option<Moment>,
+    interrupted: bool,
+}
+
+impl Run {
+    fn new(command: &Command) -> Self {
+        let (args, timeout) = (command.args.clone(), command.timeout);
+        Self { args, next: 0, at: None, timeout, timeout_at: None, interrupted: false }
+    }
+}
+
+impl Exec for Run {
+    fn poll_next(&mut self, cx: &mut Cx<'_>, buf: &mut [u8]) -> Poll<Result<Piece, Error>> {
+        let now = cx.now();
+        if let Some(timeout) = self.timeout.take() {
+            self.timeout_at = Some(now.after(timeout));
+        }
+        let timed_out = self.timeout_at.is_some_and(|at| at <= now);
+        if timed_out || self.interrupted {
+            let (code, interrupted) = (-1, !timed_out);
+            return Poll::Ready(Ok(Piece::End(Exit { code, signal: None, timed_out, interrupted })));
+        }
+        if let Some(at) = self.timeout_at {
+            cx.wake_at(at, "a timeout");
+        }
+        while let Some(word) = self.args.get(self.next) {
+            match word.as_str() {
+                "" => {}
+                "never" => return Poll::Pending,
+                "wait" => {
+                    let at = *self.at.get_or_insert(now.after(WHILE));
+                    if now < at {
+                        cx.wake_at(at, "a slow command");
+                        return Poll::Pending;
+                    }
+                    self.at = None;
+                }
+                "fail" => return Poll::Ready(Err(Error::other("failed").with(|details| details.ran = Some(true)))),
+                _ if buf.is_empty() => return Poll::Pending,
+                word => {
+                    let n = word.len().min(buf.len());
+                    buf[..n].copy_from_slice(&word.as_bytes()[..n]);
+                    self.next += 1;
+                    let channel = if word.starts_with("err:") { Channel::Stderr } else { Channel::Stdout };
+                    return Poll::Ready(Ok(Piece::Data(channel, n)));
+                }
+            }
+            self.next += 1;
+        }
+        Poll::Ready(Ok(Piece::End(Exit::default())))
+    }
+
+    fn interrupt(&mut self) {
+        self.interrupted = true;
+    }
+}

@@ -1,0 +1,61 @@
+//! The wire over a transport of one's own: the standard streams of a child, as ssh would carry them. Run it as it stands.
+
+use farside_backends::Memory;
+use farside_core::{Access, Cx, Dial, Handler, Interest, Remote, Transport, Watched};
+use farside_core::{serve::serve, wire::Error, wire::Scopes, wire::base_url::BaseUrl};
+use farside_smol::{Awaited, run};
+use rustix::stdio::{stdin, stdout};
+use std::{io, os::fd::OwnedFd, process::Command, process::Stdio, task::Poll};
+
+/// A stream to read from and one to write to.
+struct Streams(Watched, Option<Watched>);
+
+impl Streams {
+    fn new(from: impl Into<OwnedFd>, to: impl Into<OwnedFd>) -> io::Result<Self> {
+        let (from, to) = (from.into(), to.into());
+        rustix::io::ioctl_fionbio(&from, true)?;
+        rustix::io::ioctl_fionbio(&to, true)?;
+        Ok(Self(Watched::new(from), Some(Watched::new(to))))
+    }
+}
+
+impl Transport for Streams {
+    fn poll_read(&mut self, cx: &mut Cx<'_>, buf: &mut [u8]) -> Poll<Result<usize, Error>> {
+        cx.io(&mut self.0, Interest::Read, |fd| Ok(rustix::io::read(fd, &mut *buf)?)).map_err(failed)
+    }
+
+    fn poll_write(&mut self, cx: &mut Cx<'_>, buf: &[u8]) -> Poll<Result<usize, Error>> {
+        let Some(to) = &mut self.1 else { return Poll::Ready(Err(Error::other("shut"))) };
+        cx.io(to, Interest::Write, |fd| Ok(rustix::io::write(fd, buf)?)).map_err(failed)
+    }
+
+    fn shut(&mut self) {
+        self.1 = None;
+    }
+}
+
+/// Each connection is a child of its own, which ends with its input.
+struct Children;
+
+impl Dial for Children {
+    fn dial(&self) -> Result<Box<dyn Transport>, Error> {
+        let mut child = Command::new(std::env::current_exe().map_err(failed)?);
+        let child = child.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+        let (Some(from), Some(to)) = (child.stdout, child.stdin) else { return Err(Error::other("no pipes")) };
+        Ok(Box::new(Streams::new(from, to).map_err(failed)?))
+    }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::other(error.to_string())
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    if std::env::args().any(|arg| arg == "serve") {
+        let streams = Streams::new(stdin().try_clone_to_owned()?, stdout().try_clone_to_owned()?)?;
+        return Ok(async_io::block_on(run(serve(streams, Handler::new(Memory::new(), Access::Insecure(Scopes::ALL))))));
+    }
+    let ws = Remote::new(Children, BaseUrl::parse("http://localhost")?);
+    async_io::block_on(ws.write("hello.txt", b"across a pipe", None))?;
+    Ok(assert_eq!(async_io::block_on(ws.read("hello.txt", 1 << 20))?, b"across a pipe"))
+}
