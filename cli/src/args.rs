@@ -131,7 +131,7 @@ pub(crate) struct ExecArgs {
     /// Give it all of standard input
     #[arg(long)]
     pub(crate) stdin: bool,
-    /// Standard error goes into standard output, in the order it came
+    /// Standard error goes into standard output, as it comes
     #[arg(long, conflicts_with = "json")]
     pub(crate) merged: bool,
     /// One object at the end
@@ -300,9 +300,14 @@ fn usage(error: &clap::Error) -> String {
     }
     let rendered = error.render().to_string();
     let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
-    let told = text.split("\n\n").take_while(|paragraph| !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more"));
-    let line = told.map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join("; ");
-    let verb = std::env::args_os().skip(1).find_map(|arg| arg.into_string().ok().filter(|arg| Cli::command().find_subcommand(arg).is_some()));
+    let told = text
+        .split("\n\n")
+        .take_while(|paragraph| !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more"));
+    let line =
+        told.map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join("; ");
+    let verb = std::env::args_os()
+        .skip(1)
+        .find_map(|arg| arg.into_string().ok().filter(|arg| Cli::command().find_subcommand(arg).is_some()));
     let hint = match verb.as_deref().filter(|_| error.kind() != ErrorKind::InvalidSubcommand) {
         Some("exec") if matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::MissingRequiredArgument) => {
             "; the command goes behind --, as in: farside exec -- uname -a".into()

@@ -40,7 +40,10 @@ impl At {
         }
         if let Some(kind) = unknown_kind(at) {
             let known = "a directory, http://HOST:PORT/ or unix:PATH";
-            return Err(Failure::usage(format!("cannot reach a place of the kind {}; known are {known}", show::name(kind))));
+            return Err(Failure::usage(format!(
+                "cannot reach a place of the kind {}; known are {known}",
+                show::name(kind)
+            )));
         }
         Self::directory(common, &place)
     }
@@ -55,7 +58,11 @@ impl At {
                 _ => show::text(&error.message()).into_owned(),
             };
             let looks_like_one = shown.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-            let hint = if looks_like_one { format!("; a server is named http://{}/", show::text(&shown)) } else { String::new() };
+            let hint = if looks_like_one {
+                format!("; a server is named http://{}/", show::text(&shown))
+            } else {
+                String::new()
+            };
             Failure::new(format!("cannot work in {}: {why}{hint}", show::name(&shown)))
         })?;
         let handler = Handler::with(local, Access::Insecure(Scopes::ALL), bounds(), times::LEASE);
@@ -67,7 +74,9 @@ impl At {
         let (dial, base) = socket::dialer(at).map_err(|error| Failure::Line(2, bad_url(at, &error)))?;
         let ws = remote(common, dial, base);
         let shown = Some(show::text(at.trim_end_matches('/')).into_owned());
-        let Some(token) = token::given(common.token_file.as_deref())? else { return Ok(Self { ws, server: shown, token: None }) };
+        let Some(token) = token::given(common.token_file.as_deref())? else {
+            return Ok(Self { ws, server: shown, token: None });
+        };
         let with = ws.with_authorization(format!("Bearer {}", token.text));
         let ws = with.map_err(|_| Failure::new(format!("{} holds no token", token.source)))?;
         Ok(Self { ws, server: shown, token: Some(token.source) })
@@ -87,7 +96,8 @@ impl At {
                 Some(format!("{server} asks for a token (401); give --token-file FILE or set FARSIDE_TOKEN_FILE"))
             }
             (Code::Other, _) if matches!(error.errno(), Some("ECONNREFUSED" | "ENOENT")) => {
-                let listen = server.split_once("://").map_or(server, |(_, rest)| rest.split('/').next().unwrap_or(rest));
+                let listen =
+                    server.split_once("://").map_or(server, |(_, rest)| rest.split('/').next().unwrap_or(rest));
                 let start = format!("start one with: farside serve DIR --listen {}", show::shell(listen));
                 Some(format!("nothing listens on {listen}; {start}"))
             }
@@ -145,9 +155,13 @@ fn bad_url(at: &str, error: &Error) -> String {
     let words = show::text(&error.words);
     match error.code {
         Code::Invalid if words.contains("credentials") || words.contains("query") => {
-            format!("the URL is refused: {words}; a token goes in a file: give --token-file FILE or set FARSIDE_TOKEN_FILE")
+            format!(
+                "the URL is refused: {words}; a token goes in a file: give --token-file FILE or set FARSIDE_TOKEN_FILE"
+            )
         }
-        Code::Unsupported => format!("cannot use https: {words}; use a tunnel of ssh or a proxy here, and http:// to it"),
+        Code::Unsupported => {
+            format!("cannot use https: {words}; use a tunnel of ssh or a proxy here, and http:// to it")
+        }
         Code::Invalid if at.starts_with("unix:") => "unix: takes the path of a socket, at most 107 bytes long".into(),
         Code::Invalid => format!("the URL is refused: {words}; write http://HOST:PORT/"),
         _ => words.into_owned(),
@@ -206,7 +220,8 @@ mod tests {
         assert_eq!(cleaned("./"), Some("."));
         assert_eq!(cleaned("."), Some("."));
         assert_eq!(cleaned("-odd"), Some("-odd"));
-        for refused in ["", "/", "/etc/passwd", "..", "../x", "a/../../x", "a/../b", "a//b", "a/./b", "a\0b", ".//../x"] {
+        for refused in ["", "/", "/etc/passwd", "..", "../x", "a/../../x", "a/../b", "a//b", "a/./b", "a\0b", ".//../x"]
+        {
             assert_eq!(cleaned(refused), None, "{refused:?}");
         }
     }

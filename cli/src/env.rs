@@ -23,7 +23,10 @@ pub(crate) fn served(args: &EnvArgs) -> Result<Vec<String>, Failure> {
     let mut env = allowed();
     for name in &args.pass_env {
         if name.contains('=') {
-            return Err(Failure::usage(format!("--pass-env takes a name alone; write --set-env {}", show::shell(name))));
+            return Err(Failure::usage(format!(
+                "--pass-env takes a name alone; write --set-env {}",
+                show::shell(name)
+            )));
         }
         set(&mut env, passed(name)?);
     }
@@ -51,8 +54,12 @@ fn passed(name: &str) -> Result<String, Failure> {
     let entry = checked(&format!("{name}="))?;
     match std::env::var(name) {
         Ok(value) => Ok(entry + &value),
-        Err(std::env::VarError::NotPresent) => Err(Failure::usage(format!("{} is not set here, so it cannot be passed on", show::name(name)))),
-        Err(_) => Err(Failure::usage(format!("the value of {} is not UTF-8, so it cannot be passed on", show::name(name)))),
+        Err(std::env::VarError::NotPresent) => {
+            Err(Failure::usage(format!("{} is not set here, so it cannot be passed on", show::name(name))))
+        }
+        Err(_) => {
+            Err(Failure::usage(format!("the value of {} is not UTF-8, so it cannot be passed on", show::name(name))))
+        }
     }
 }
 
@@ -78,7 +85,8 @@ fn set(env: &mut Vec<String>, entry: String) {
 
 fn from_file(path: &Path) -> Result<Vec<String>, Failure> {
     let shown = show::name(&path.to_string_lossy()).into_owned();
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::new(format!("cannot read {shown}: {}", system(&error))))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(format!("cannot read {shown}: {}", system(&error))))?;
     let mut entries = Vec::new();
     for (n, line) in text.lines().enumerate() {
         let line = line.trim_start();

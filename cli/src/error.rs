@@ -39,7 +39,11 @@ impl Failure {
 
     /// Standard output takes nothing: a reader that has left is no news.
     pub(crate) fn output(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe { Self::Quiet(0) } else { Self::io("cannot write standard output", &error) }
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::Quiet(0)
+        } else {
+            Self::io("cannot write standard output", &error)
+        }
     }
 
     /// Says it, if there is something to say.

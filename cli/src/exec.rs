@@ -75,7 +75,10 @@ fn input(at: &At) -> Result<Vec<u8>, Failure> {
     let read = io::stdin().lock().take(max.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|error| Failure::io("cannot read standard input", &error))?;
     if bytes.len() as u64 > max {
-        return Err(Failure::new(format!("standard input is over the bound maxWriteBytes there ({}); put it in a file", show::size(max))));
+        return Err(Failure::new(format!(
+            "standard input is over the bound maxWriteBytes there ({}); put it in a file",
+            show::size(max)
+        )));
     }
     Ok(bytes)
 }
@@ -109,7 +112,11 @@ enum To {
 }
 
 enum Ended {
-    Done { exit: Exit, out: [Vec<u8>; 2], ended_by: Option<u8> },
+    Done {
+        exit: Exit,
+        out: [Vec<u8>; 2],
+        ended_by: Option<u8>,
+    },
     /// A second signal, or one before it ran.
     AtOnce(u8),
     /// And whether it had started.
@@ -216,7 +223,9 @@ fn status(common: &Common, timeout: Duration, program: &str, exit: &Exit, ended_
         return Ok(128 + signal);
     }
     if exit.interrupted {
-        return Err(Failure::new(format!("{program} was ended there, not from here: the server is closing, or somebody canceled it")));
+        return Err(Failure::new(format!(
+            "{program} was ended there, not from here: the server is closing, or somebody canceled it"
+        )));
     }
     if exit.timed_out {
         if !common.quiet {
@@ -235,7 +244,8 @@ fn status(common: &Common, timeout: Duration, program: &str, exit: &Exit, ended_
 fn failure(at: &At, dir: &str, program: &str, error: &Error, started: bool) -> Failure {
     let what = format!("cannot run {program}");
     let ran = started || error.details.as_ref().is_some_and(|details| details.ran == Some(true));
-    let lost = error.words.starts_with("the reply was cut") || error.words.starts_with("the server closed the connection");
+    let lost =
+        error.words.starts_with("the reply was cut") || error.words.starts_with("the server closed the connection");
     if ran || lost {
         let why = at.why(error);
         return match error.code {
@@ -250,7 +260,9 @@ fn failure(at: &At, dir: &str, program: &str, error: &Error, started: bool) -> F
     // The same codes tell of the directory.
     if dir != "." {
         match at.ws.stat(dir) {
-            Ok(meta) if !meta.mode.is_dir() => return Failure::new(format!("cannot run in {}: it is no directory", show::name(dir))),
+            Ok(meta) if !meta.mode.is_dir() => {
+                return Failure::new(format!("cannot run in {}: it is no directory", show::name(dir)));
+            }
             Err(error) if matches!(error.code, Code::NotExist | Code::Permission | Code::Outside | Code::Invalid) => {
                 return at.failure(&format!("cannot run in {}", show::name(dir)), &error);
             }

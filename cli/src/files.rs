@@ -138,11 +138,13 @@ impl List<'_> {
             false => (entry.meta.size.to_string(), show::time(entry.meta.modified)),
         };
         let cells: Vec<_> = entries.iter().map(cells).collect();
-        let widest = |width: fn(&(String, String)) -> usize| if people { cells.iter().map(width).max().unwrap_or(0) } else { 0 };
+        let widest =
+            |width: fn(&(String, String)) -> usize| if people { cells.iter().map(width).max().unwrap_or(0) } else { 0 };
         let (sizes, times) = (widest(|cell| cell.0.len()), widest(|cell| cell.1.len()));
         let gap = if people { "  " } else { " " };
         for (entry, (size, time)) in entries.iter().zip(&cells) {
-            let target = entry.target.as_deref().map(|target| format!(" -> {}", show::name(target))).unwrap_or_default();
+            let target =
+                entry.target.as_deref().map(|target| format!(" -> {}", show::name(target))).unwrap_or_default();
             let (mode, name) = (show::mode(entry.meta.mode), self.shown(entry));
             self.out.line(format!("{mode}{gap}{size:>sizes$}{gap}{time:<times$}{gap}{name}{target}"))?;
         }
@@ -193,7 +195,9 @@ pub(crate) fn stat(common: &Common, args: &StatArgs) -> Result<u8, Failure> {
         if entry.is_err() {
             out.finish()?;
         }
-        tally.note(entry.and_then(|entry| if args.json { out.line(json(&entry)) } else { out.put(described(&entry)) }))?;
+        tally.note(
+            entry.and_then(|entry| if args.json { out.line(json(&entry)) } else { out.put(described(&entry)) }),
+        )?;
     }
     out.finish()?;
     Ok(tally.status())
@@ -226,12 +230,12 @@ fn described(entry: &Entry) -> String {
 pub(crate) fn cat(common: &Common, args: &CatArgs) -> Result<u8, Failure> {
     let (at, mut tally) = (At::open(common)?, Tally::default());
     for given in &args.paths {
-        tally.note(print(common, &at, given))?;
+        tally.note(print(&at, given))?;
     }
     Ok(tally.status())
 }
 
-fn print(common: &Common, at: &At, given: &str) -> Result<(), Failure> {
+fn print(at: &At, given: &str) -> Result<(), Failure> {
     let stream = |error| Failure::io("cannot use the standard streams", &error);
     let what = format!("cannot read {}", show::name(given));
     let from = match given {
@@ -239,7 +243,9 @@ fn print(common: &Common, at: &At, given: &str) -> Result<(), Failure> {
         _ => From::There(open(at, clean("read", given)?, &what)?),
     };
     let to = To::Here(Stream::of(io::stdout()).map_err(stream)?);
-    run(Pump::new(from, to, None, Progress::new(true, given, None))).map(drop).map_err(|fault| fault.failure(common, at, &what, &what))
+    run(Pump::new(from, to, None, Progress::new(true, given, None)))
+        .map(drop)
+        .map_err(|fault| fault.failure(at, &what, "cannot write standard output"))
 }
 
 /// Opens a file there; what is no file is told apart.
@@ -249,10 +255,13 @@ pub(crate) fn open(at: &At, path: &str, what: &str) -> Result<farside_core::Read
             return at.failure(what, &error);
         }
         match at.ws.stat(path) {
-            Ok(meta) if meta.mode.is_dir() => {
-                Failure::new(format!("{what}: it is a directory; list it with: farside ls {}", show::name(&show::shell(path))))
+            Ok(meta) if meta.mode.is_dir() => Failure::new(format!(
+                "{what}: it is a directory; list it with: farside ls {}",
+                show::name(&show::shell(path))
+            )),
+            Ok(meta) if !meta.mode.is_regular() => {
+                Failure::new(format!("{what}: it is no regular file but a {}", show::kind(meta.mode)))
             }
-            Ok(meta) if !meta.mode.is_regular() => Failure::new(format!("{what}: it is no regular file but a {}", show::kind(meta.mode))),
             Err(error) if error.code != Code::Invalid => at.failure(what, &error),
             _ => at.failure(what, &error),
         }

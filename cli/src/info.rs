@@ -13,7 +13,11 @@ pub(crate) fn info(common: &Common, args: &InfoArgs) -> Result<u8, Failure> {
     let at = At::open(common)?;
     let about = at.ws.about().map_err(|error| at.failure("cannot ask what it is", &error))?;
     let mut out = Out::new();
-    if args.json { out.line(json(&about))? } else { out.put(described(&about))? }
+    if args.json {
+        out.line(json(&about))?
+    } else {
+        out.put(described(&about))?
+    }
     out.finish()?;
     Ok(0)
 }

@@ -29,7 +29,11 @@ pub(crate) fn everything_of_ours() {
 /// This process's children that are not dead yet.
 fn children() -> Vec<Pid> {
     let own = getpid().as_raw_nonzero().get().to_string();
-    let pids = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let pids = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let alive = |pid: &i32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         // Its name stands in parentheses and may hold anything; state and parent come behind it.

@@ -78,7 +78,11 @@ fn line(name: &str, bytes: u64, total: Option<u64>, rate: f64, columns: usize) -
         Some(total) => {
             let part = (bytes as f64 / total as f64).min(1.0);
             let full = (part * 20.0) as usize;
-            let left = if rate >= 1.0 { duration((total.saturating_sub(bytes) as f64 / rate).ceil() as u64) } else { "stalled".into() };
+            let left = if rate >= 1.0 {
+                duration((total.saturating_sub(bytes) as f64 / rate).ceil() as u64)
+            } else {
+                "stalled".into()
+            };
             let bar = format!("{:3.0} % [{}{}]  ", (part * 100.0).floor(), "#".repeat(full), "-".repeat(20 - full));
             (bar, format!("{} of {}  {speed}  {left}", show::size(bytes), show::size(total)))
         }

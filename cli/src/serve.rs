@@ -4,8 +4,7 @@ use crate::{
     args::{Common, Runtime, ServeArgs},
     env,
     error::{Failure, say},
-    kill,
-    show,
+    kill, show,
     signals::Signals,
     token,
 };
@@ -23,7 +22,10 @@ use std::{
         net::{UnixListener, UnixStream},
     },
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     thread,
     time::Duration,
 };
@@ -84,14 +86,21 @@ pub(crate) fn serve(common: &Common, args: &ServeArgs) -> Result<u8, Failure> {
     let paths = left.0.clone();
     let ending = thread::Builder::new().name("farside-end".into()).spawn(move || {
         close();
-        paths.iter().for_each(remove);
-        std::process::exit(0);
+        // Told once more meanwhile, the other thread ends it.
+        if !FORCED.load(SeqCst) {
+            paths.iter().for_each(remove);
+            std::process::exit(0);
+        }
     });
     ending.map_err(|error| Failure::io("cannot end in order", &error))?;
     let signal = farside_std::run(poll_task(|cx| signals.poll(cx)));
+    FORCED.store(true, SeqCst);
     kill::everything_of_ours();
     Ok(128 + signal)
 }
+
+/// Whether it is ended at once.
+static FORCED: AtomicBool = AtomicBool::new(false);
 
 /// Ends a server in order; returns when it has ended.
 type Close = Box<dyn FnOnce() + Send>;
@@ -136,18 +145,26 @@ struct Place {
 
 fn listen(at: &str) -> Result<(Listener, Place), Failure> {
     if let Some(path) = at.strip_prefix("unix:") {
-        let path = std::path::absolute(path).map_err(|error| Failure::io(format!("cannot listen on {}", show::name(at)), &error))?;
+        let path = std::path::absolute(path)
+            .map_err(|error| Failure::io(format!("cannot listen on {}", show::name(at)), &error))?;
         let shown = show::name(&path.to_string_lossy()).into_owned();
         let listener = listen_unix(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::AddrInUse => Failure::new(format!("cannot listen on unix:{shown}: another server answers there, or it is no socket")),
-            io::ErrorKind::InvalidInput => Failure::new(format!("cannot listen on unix:{shown}: the path is longer than a socket's may be (107 bytes)")),
+            io::ErrorKind::AddrInUse => {
+                Failure::new(format!("cannot listen on unix:{shown}: another server answers there, or it is no socket"))
+            }
+            io::ErrorKind::InvalidInput => Failure::new(format!(
+                "cannot listen on unix:{shown}: the path is longer than a socket's may be (107 bytes)"
+            )),
             _ => Failure::io(format!("cannot listen on unix:{shown}"), &error),
         })?;
         let url = format!("unix:{}", path.to_string_lossy());
         return Ok((Listener::Unix(listener), Place { key: url.clone(), url, path: Some(path) }));
     }
     let addr = address(at).ok_or_else(|| {
-        Failure::usage(format!("cannot listen on {}: write ADDRESS:PORT, as 127.0.0.1:7070, or unix:PATH", show::name(at)))
+        Failure::usage(format!(
+            "cannot listen on {}: write ADDRESS:PORT, as 127.0.0.1:7070, or unix:PATH",
+            show::name(at)
+        ))
     })?;
     if !addr.ip().is_loopback() {
         return Err(Failure::usage(format!(
@@ -155,7 +172,10 @@ fn listen(at: &str) -> Result<(Listener, Place), Failure> {
         )));
     }
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::AddrInUse => Failure::new(format!("{addr} is in use; choose another port, or any free one with: --listen {}:0", ip(addr.ip()))),
+        io::ErrorKind::AddrInUse => Failure::new(format!(
+            "{addr} is in use; choose another port, or any free one with: --listen {}:0",
+            ip(addr.ip())
+        )),
         _ => Failure::io(format!("cannot listen on {addr}"), &error),
     };
     let listener = TcpListener::bind(addr).map_err(failed)?;
@@ -208,7 +228,11 @@ fn announce(dir: &str, url: &str, insecure: bool, token_file: Option<&Path>) {
         Some(file) => {
             let file = std::path::absolute(file).unwrap_or_else(|_| file.into());
             say(&format!("the token is in {}", show::name(&file.to_string_lossy())));
-            say(&format!("try: farside --at {} --token-file {} ls", show::text(&at), show::text(&show::shell(&file.to_string_lossy()))));
+            say(&format!(
+                "try: farside --at {} --token-file {} ls",
+                show::text(&at),
+                show::text(&show::shell(&file.to_string_lossy()))
+            ));
         }
         None => {
             if insecure {
@@ -275,7 +299,8 @@ mod tests {
         assert_eq!(at(":7070").as_deref(), Some("127.0.0.1:7070"));
         assert_eq!(at("7070").as_deref(), Some("127.0.0.1:7070"));
         assert_eq!(at("0.0.0.0:1").as_deref(), Some("0.0.0.0:1"));
-        for wrong in ["", "host:1", "127.0.0.1", "::1:7070x", "localhost:+1", "localhost:70000", "http://127.0.0.1:1/"] {
+        for wrong in ["", "host:1", "127.0.0.1", "::1:7070x", "localhost:+1", "localhost:70000", "http://127.0.0.1:1/"]
+        {
             assert_eq!(at(wrong), None, "{wrong}");
         }
     }

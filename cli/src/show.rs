@@ -51,7 +51,8 @@ fn escaped(c: char, out: &mut String) {
 
 /// Controls of both sets, the ends of lines and paragraphs, and what turns the direction of text around.
 fn is_unsafe(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// A word for a shell.

@@ -89,12 +89,15 @@ pub(crate) fn given(flag: Option<&Path>) -> Result<Option<Token>, Failure> {
 
 fn read(path: &Path) -> Result<String, Failure> {
     let shown = show::name(&path.to_string_lossy()).into_owned();
-    let failed = |error: std::io::Error| Failure::new(format!("cannot read the token file {shown}: {}", system(&error)));
+    let failed =
+        |error: std::io::Error| Failure::new(format!("cannot read the token file {shown}: {}", system(&error)));
     let file = File::open(path).map_err(failed)?;
     let mode = fstat(&file).map_err(|errno| failed(errno.into()))?.st_mode & 0o777;
     if mode & 0o077 != 0 {
         let fix = show::shell(&path.to_string_lossy());
-        return Err(Failure::new(format!("the token file {shown} is open to others (mode {mode:04o}); run: chmod 600 {fix}")));
+        return Err(Failure::new(format!(
+            "the token file {shown} is open to others (mode {mode:04o}); run: chmod 600 {fix}"
+        )));
     }
     let mut text = String::new();
     file.take(MAX).read_to_string(&mut text).map_err(failed)?;
@@ -111,11 +114,17 @@ pub(crate) fn new() -> Result<String, Failure> {
 /// Keeps a server's token in a file that only this user can read, and says where. `server` names it among this user's servers.
 pub(crate) fn keep(token: &str, server: &str) -> Result<PathBuf, Failure> {
     let dir = directory().ok_or_else(|| {
-        Failure::new("no place for the token: neither XDG_RUNTIME_DIR nor HOME is set; set one, or give --token-file FILE")
+        Failure::new(
+            "no place for the token: neither XDG_RUNTIME_DIR nor HOME is set; set one, or give --token-file FILE",
+        )
     })?;
     let path = dir.join(format!("{}.token", server.replace('/', "-")));
     write(&dir, &path, token).map_err(|error| {
-        Failure::new(format!("cannot keep the token in {}: {}; give --token-file FILE", show::name(&path.to_string_lossy()), system(&error)))
+        Failure::new(format!(
+            "cannot keep the token in {}: {}; give --token-file FILE",
+            show::name(&path.to_string_lossy()),
+            system(&error)
+        ))
     })?;
     Ok(path)
 }

@@ -54,8 +54,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// `what` (`cannot get x`) is for a failure of the workspace or of reading, `write` for one of writing here.
-    pub(crate) fn failure(self, common: &Common, at: &At, what: &str, write: &str) -> Failure {
-        let _ = common;
+    pub(crate) fn failure(self, at: &At, what: &str, write: &str) -> Failure {
         match self {
             Self::There(error) => at.failure(what, &error),
             Self::Read(error) => Failure::io(what, &error),
@@ -158,29 +157,26 @@ pub(crate) fn get(common: &Common, args: &GetArgs) -> Result<u8, Failure> {
         Some(to) => to.clone(),
         None => name::last(from).into(),
     };
-    let write = match &args.to {
-        Some(to) if to.as_os_str() == "-" => None,
-        _ => Some(format!("cannot write {}", shown(&local))),
-    };
-    let signals = signals()?;
-    let reader = open(&at, from, &what)?;
-    let (progress, size) = (Progress::new(common.quiet, name::last(from), reader.size), reader.size);
-    let pump = |to| run(Pump::new(From::There(reader), To::Here(to), signals, progress));
-    let Some(write) = write else {
+    if args.to.as_ref().is_some_and(|to| to.as_os_str() == "-") {
         let to = Stream::of(io::stdout()).map_err(|error| Failure::io("cannot use the standard streams", &error))?;
-        pump(to).map_err(|fault| fault.failure(common, &at, &what, "cannot write standard output"))?;
-        return Ok(0);
-    };
-    let mut target = Target::find(&local).map_err(|error| Failure::io(&write, &error))?;
-    let perm = match target.perm {
-        Some(perm) => Some(perm),
-        // A new file is one that can be run if it can be there.
-        None => at.ws.stat(from).ok().map(|meta| meta.mode.perm() & !umask()),
-    };
-    let _ = size;
-    let to = target.stream().map_err(|error| Failure::io(&write, &error))?;
-    let bytes = pump(to).map_err(|fault| fault.failure(common, &at, &what, &write))?;
-    target.finish(perm).map_err(|error| Failure::io(&write, &error))?;
+        let reader = open(&at, from, &what)?;
+        let progress = Progress::new(common.quiet, name::last(from), reader.size);
+        let pumped = run(Pump::new(From::There(reader), To::Here(to), None, progress));
+        return pumped.map(|_| 0).map_err(|fault| fault.failure(&at, &what, "cannot write standard output"));
+    }
+    let write = format!("cannot write {}", shown(&local));
+    let failed = |error: io::Error| Failure::io(&write, &error);
+    let target = Target::find(&local).map_err(failed)?;
+    // A new file can be run here if it can be run there.
+    let perm = target.perm().or_else(|| at.ws.stat(from).ok().map(|meta| meta.mode.perm() & !umask()));
+    let reader = open(&at, from, &what)?;
+    let progress = Progress::new(common.quiet, name::last(from), reader.size);
+    // From here on there is something to take away.
+    let signals = signals()?;
+    let (to, beside) = target.begin().map_err(failed)?;
+    let pumped = run(Pump::new(From::There(reader), To::Here(to), signals, progress));
+    let bytes = pumped.map_err(|fault| fault.failure(&at, &what, &write))?;
+    beside.map_or(Ok(()), |beside| beside.finish(perm)).map_err(failed)?;
     told(args.json, &args.from, &local.to_string_lossy(), bytes)
 }
 
@@ -191,63 +187,63 @@ fn umask() -> u32 {
     mask.as_raw_mode()
 }
 
-/// A file here that gets a new content: beside it until that is whole.
+/// What a content goes to here.
 struct Target {
     path: PathBuf,
-    /// The permission bits of one that is there.
-    perm: Option<u32>,
-    file: Option<File>,
-    temp: Option<PathBuf>,
+    there: Option<fs::Metadata>,
 }
 
 impl Target {
     fn find(path: &Path) -> io::Result<Self> {
         // Through a link its target is replaced, and the link stays.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
-        let there = match fs::metadata(&path) {
-            Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Ok(there) => Some(there),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
-        };
-        if there.as_ref().is_some_and(|there| !there.is_file()) {
-            let file = OpenOptions::new().write(true).open(&path)?;
-            return Ok(Self { path, perm: None, file: Some(file), temp: None });
+        match fs::metadata(&path) {
+            Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+            Ok(there) => Ok(Self { path, there: Some(there) }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self { path, there: None }),
+            Err(error) => Err(error),
         }
-        let temp = beside(&path)?;
+    }
+
+    /// The permission bits of what is there.
+    fn perm(&self) -> Option<u32> {
+        self.there.as_ref().map(|there| there.mode() & 0o777)
+    }
+
+    /// A file gets its content beside it; a device or a pipe as it comes.
+    fn begin(self) -> io::Result<(Stream, Option<Beside>)> {
+        if self.there.is_some_and(|there| !there.is_file()) {
+            let file = OpenOptions::new().write(true).open(&self.path)?;
+            return Ok((Stream::new(file)?, None));
+        }
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let temp = self.path.with_file_name(format!(".farside-get-{:016x}", u64::from_ne_bytes(random)));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp)?;
-        let perm = there.map(|there| there.mode() & 0o777);
-        Ok(Self { path, perm, file: Some(file), temp: Some(temp) })
-    }
-
-    fn stream(&self) -> io::Result<Stream> {
-        self.file.as_ref().map_or_else(|| Err(io::ErrorKind::NotFound.into()), Stream::of)
-    }
-
-    /// The content is whole: it takes its name.
-    fn finish(&mut self, perm: Option<u32>) -> io::Result<()> {
-        let (Some(file), Some(temp)) = (&self.file, &self.temp) else { return Ok(()) };
-        fchmod(file, Mode::from_raw_mode(perm.unwrap_or(0o666 & !umask())))?;
-        fs::rename(temp, &self.path)?;
-        self.temp = None;
-        Ok(())
+        let beside = Beside { file, temp, path: self.path };
+        Ok((Stream::of(&beside.file)?, Some(beside)))
     }
 }
 
-impl Drop for Target {
+/// A file until it is whole and takes its name; dropped before it is gone.
+struct Beside {
+    file: File,
+    temp: PathBuf,
+    path: PathBuf,
+}
+
+impl Beside {
+    fn finish(self, perm: Option<u32>) -> io::Result<()> {
+        fchmod(&self.file, Mode::from_raw_mode(perm.unwrap_or(0o666 & !umask())))?;
+        fs::rename(&self.temp, &self.path)
+    }
+}
+
+impl Drop for Beside {
     fn drop(&mut self) {
-        if let Some(temp) = &self.temp {
-            // What cannot be removed stays; why it failed is told already.
-            let _ = fs::remove_file(temp);
-        }
+        // It is not there under this name when all went well; and else why it failed is told already.
+        let _ = fs::remove_file(&self.temp);
     }
-}
-
-/// A name in the directory of `path` that nobody else has.
-fn beside(path: &Path) -> io::Result<PathBuf> {
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    Ok(path.with_file_name(format!(".farside-get-{:016x}", u64::from_ne_bytes(random))))
 }
 
 pub(crate) fn put(common: &Common, args: &PutArgs) -> Result<u8, Failure> {
@@ -258,7 +254,10 @@ pub(crate) fn put(common: &Common, args: &PutArgs) -> Result<u8, Failure> {
     };
     let own = match local.map(|local| local.file_name().map(OsString::from)) {
         None => None,
-        Some(own) => Some(own.and_then(|own| own.into_string().ok()).ok_or_else(|| Failure::usage(format!("{what}: it has no name of UTF-8")))?),
+        Some(own) => Some(
+            own.and_then(|own| own.into_string().ok())
+                .ok_or_else(|| Failure::usage(format!("{what}: it has no name of UTF-8")))?,
+        ),
     };
     let (stream, meta) = input(local).map_err(|error| Failure::new(format!("{what}: {}", system(&error))))?;
     if meta.is_dir() {
@@ -268,21 +267,25 @@ pub(crate) fn put(common: &Common, args: &PutArgs) -> Result<u8, Failure> {
     let to = remote(&at, &what, args.to.as_deref(), own.as_deref())?;
     let size = (local.is_some() && meta.is_file()).then_some(meta.len());
     let perm = size.is_some().then(|| meta.mode() & 0o777);
-    let signals = signals()?;
     let refused = |error: Error| match error.code {
-        Code::Invalid if error.words.is_empty() => {
-            Failure::new(format!("{what}: {} is no regular file, or below something that is no directory", show::name(&to)))
-        }
+        Code::Invalid if error.words.is_empty() => Failure::new(format!(
+            "{what}: {} is no regular file, or below something that is no directory",
+            show::name(&to)
+        )),
         Code::NotExist => Failure::new(format!("{what}: {} is below a link that leads nowhere", show::name(&to))),
-        Code::Outside => Failure::new(format!("{what}: {} is behind a link that leaves the workspace", show::name(&to))),
+        Code::Outside => {
+            Failure::new(format!("{what}: {} is behind a link that leaves the workspace", show::name(&to)))
+        }
         _ => at.failure(&what, &error),
     };
+    // From here on there is something to take away.
+    let signals = signals()?;
     let sink = run(ops::create(&at.ws, &to, perm, size)).map_err(refused)?;
     let progress = Progress::new(common.quiet, name::last(&to), size);
     let pump = Pump::new(From::Here { stream, left: size }, To::There(sink), signals, progress);
     let bytes = run(pump).map_err(|fault| match fault {
         Fault::There(error) => refused(error),
-        fault => fault.failure(common, &at, &what, &what),
+        fault => fault.failure(&at, &what, &what),
     })?;
     told(args.json, &args.from.to_string_lossy(), &to, bytes)
 }
@@ -312,13 +315,21 @@ fn remote(at: &At, what: &str, given: Option<&str>, own: Option<&str>) -> Result
     let directory = || match at.ws.stat(to) {
         Ok(meta) => Ok(meta.mode.is_dir()),
         // Why it cannot be there is told by the attempt.
-        Err(error) if matches!(error.code, Code::NotExist | Code::Forbidden | Code::Invalid | Code::Outside | Code::Permission) => Ok(false),
+        Err(error)
+            if matches!(
+                error.code,
+                Code::NotExist | Code::Forbidden | Code::Invalid | Code::Outside | Code::Permission
+            ) =>
+        {
+            Ok(false)
+        }
         Err(error) => Err(at.failure(what, &error)),
     };
     if !given.ends_with('/') && to != "." && !directory()? {
         return Ok(to.into());
     }
-    let own = own.ok_or_else(|| Failure::new(format!("{what}: {} is a directory; say the name in it", show::name(given))))?;
+    let own =
+        own.ok_or_else(|| Failure::new(format!("{what}: {} is a directory; say the name in it", show::name(given))))?;
     Ok(if to == "." { own.into() } else { format!("{to}/{own}") })
 }
 

@@ -50,7 +50,8 @@ impl Transport for Watched {
         let n = ready!(self.io.poll_write(cx, buf))?;
         // What is written while no reply is awaited is the head of a request; after it comes the request's body.
         if self.asked.is_none()
-            && let Some((request, _)) = buf.split(|b| *b == b'\r').next().and_then(|line| std::str::from_utf8(line).ok()?.rsplit_once(" HTTP/"))
+            && let Some((request, _)) =
+                buf.split(|b| *b == b'\r').next().and_then(|line| std::str::from_utf8(line).ok()?.rsplit_once(" HTTP/"))
         {
             (self.asked, self.reply) = (Some((request.into(), now())), Vec::new());
         }

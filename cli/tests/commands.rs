@@ -28,7 +28,9 @@ fn ls() {
         let json = site.run(&["ls", "--json", "-R"]).good();
         let lines: Vec<_> = json.text().lines().collect();
         assert_eq!(lines.len(), 5);
-        assert!(lines[1].starts_with(r#"{"path":"b.txt","name":"b.txt","kind":"file","size":5,"mode":"0644","modTime":"#));
+        assert!(
+            lines[1].starts_with(r#"{"path":"b.txt","name":"b.txt","kind":"file","size":5,"mode":"0644","modTime":"#)
+        );
         assert!(lines[2].ends_with(r#","target":"b.txt"}"#));
         assert!(lines[4].starts_with(r#"{"path":"a/c/deep","name":"deep","#));
     }
@@ -45,7 +47,9 @@ fn stat() {
         assert_eq!(lines[..4], ["f", "  kind  file", "  size  1234 (1.2 kB)", "  mode  0750 (-rwxr-x---)"]);
         assert_eq!(lines[5..7], ["l", "  kind  link to f"]);
         let json = site.run(&["stat", "--json", "f"]).good();
-        assert!(json.text().starts_with(r#"{"path":"f","name":"f","kind":"file","size":1234,"mode":"0750","modTime":""#));
+        assert!(
+            json.text().starts_with(r#"{"path":"f","name":"f","kind":"file","size":1234,"mode":"0750","modTime":""#)
+        );
         // The others have their turn.
         let some = site.run(&["stat", "nope", "f"]);
         assert_eq!((some.code, &*some.err), (125, "farside: cannot stat nope: no such file or directory\n"));
@@ -65,7 +69,10 @@ fn cat() {
         assert!(site.run(&["cat", "big"]).good().out == big);
         assert_eq!(fed(&mut site.command(&["cat", "bytes", "-"]), b"tail").good().out, [&*bytes, b"tail"].concat());
         let some = site.run(&["cat", "nope", "bytes"]);
-        assert_eq!((some.code, &*some.err, &*some.out), (125, "farside: cannot read nope: no such file or directory\n", &*bytes));
+        assert_eq!(
+            (some.code, &*some.err, &*some.out),
+            (125, "farside: cannot read nope: no such file or directory\n", &*bytes)
+        );
     }
 }
 
@@ -93,7 +100,9 @@ fn get() {
         site.write("d/big", &big);
         site.write("tool", "#!/bin/sh\n");
         fs::set_permissions(site.dir.join("tool"), fs::Permissions::from_mode(0o755)).unwrap();
-        let get = |args: &[&str]| done(site.command(&[&["get"], args].concat()).current_dir(to.path()).env("FARSIDE_URL", at(&site)));
+        let get = |args: &[&str]| {
+            done(site.command(&[&["get"], args].concat()).current_dir(to.path()).env("FARSIDE_URL", at(&site)))
+        };
         get(&["d/big"]).good();
         assert!(fs::read(to.path().join("big")).unwrap() == big);
         fs::create_dir(to.path().join("sub")).unwrap();
@@ -149,12 +158,11 @@ fn put() {
         assert_eq!(json.text(), format!("{{\"from\":\"{}\",\"to\":\"t\",\"bytes\":10}}\n", local("tool")));
         site.run(&["put", "-"]).fails(2, "cannot put standard input: say where to, as in: farside put - NAME");
         let what = format!("cannot put {}", from.path().display());
-        site.run(&["put", path(from.path())]).fails(125, &format!("{what}: it is a directory, and one file is put at a time"));
+        site.run(&["put", path(from.path())])
+            .fails(125, &format!("{what}: it is a directory, and one file is put at a time"));
         site.run(&["put", &local("nope")]).fails(125, &format!("{what}/nope: no such file or directory"));
-        site.run(&["put", &local("tool"), "piped/x"]).fails(
-            125,
-            &format!("{what}/tool: piped/x is no regular file, or below something that is no directory"),
-        );
+        site.run(&["put", &local("tool"), "piped/x"])
+            .fails(125, &format!("{what}/tool: piped/x is no regular file, or below something that is no directory"));
         assert!(!names(&site.dir).iter().any(|name| name.starts_with(".farside-")));
     }
 }
@@ -164,9 +172,15 @@ fn info() {
     for site in Site::everywhere() {
         let root = fs::canonicalize(&site.dir).unwrap();
         let text = site.run(&["info"]).good();
-        assert!(text.text().starts_with(&format!("root        {}\nkind        local on ", root.display())), "{}", text.text());
+        assert!(
+            text.text().starts_with(&format!("root        {}\nkind        local on ", root.display())),
+            "{}",
+            text.text()
+        );
         let json = site.run(&["info", "--json"]).good();
-        assert!(json.text().starts_with(&format!("{{\"root\":\"{}\",\"descriptor\":{{\"kind\":\"local\",", root.display())));
+        assert!(
+            json.text().starts_with(&format!("{{\"root\":\"{}\",\"descriptor\":{{\"kind\":\"local\",", root.display()))
+        );
         assert!(json.text().contains("\"extensions\":[\"apart\"") && json.text().ends_with("]}\n"));
     }
 }
@@ -209,7 +223,16 @@ fn odd_names_are_literal() {
 #[test]
 fn no_name_abuses_a_terminal() {
     for site in [Site::new(Place::Here), Site::new(SERVERS[0])] {
-        let evil = ["clear\u{1b}[2J", "copy\u{1b}]52;c;eA==\u{7}", "two\nlines", "back\rover", "c1\u{9b}31m", "bidi\u{202e}gpj.exe", "{\"error\":1}", "q\"uote"];
+        let evil = [
+            "clear\u{1b}[2J",
+            "copy\u{1b}]52;c;eA==\u{7}",
+            "two\nlines",
+            "back\rover",
+            "c1\u{9b}31m",
+            "bidi\u{202e}gpj.exe",
+            "{\"error\":1}",
+            "q\"uote",
+        ];
         for name in evil {
             site.write(name, "");
             symlink(name, site.dir.join(format!("l{name}"))).unwrap();
@@ -217,12 +240,19 @@ fn no_name_abuses_a_terminal() {
         let whole = |args: &[&str]| {
             let shown = site.run(args);
             let text = format!("{}{}", shown.text(), shown.err);
-            assert!(!text.replace('\n', "").contains(|c: char| c.is_control() || c == '\u{202e}'), "{args:?}: {text:?}");
+            assert!(
+                !text.replace('\n', "").contains(|c: char| c.is_control() || c == '\u{202e}'),
+                "{args:?}: {text:?}"
+            );
             text
         };
         let listed = whole(&["ls", "--color", "never"]);
         assert_eq!(listed.lines().count(), 2 * evil.len());
-        assert!(listed.contains("\"clear\\u001b[2J\"\n") && listed.contains("\"two\\nlines\"\n") && listed.contains("\n{\"error\":1}\n"));
+        assert!(
+            listed.contains("\"clear\\u001b[2J\"\n")
+                && listed.contains("\"two\\nlines\"\n")
+                && listed.contains("\n{\"error\":1}\n")
+        );
         assert_eq!(whole(&["ls", "-l"]).lines().count(), 2 * evil.len());
         let json = whole(&["ls", "--json"]);
         assert!(json.contains("\"name\":\"bidi\\u202egpj.exe\""));
@@ -247,7 +277,10 @@ fn verbose() {
         let seen = site.run(&["-v", "cat", "f"]);
         assert_eq!((seen.code, seen.text()), (0, "x"));
         let words: Vec<_> = seen.err.trim_end().split(' ').collect();
-        assert_eq!((words.len(), &words[..4], words[5]), (6, &["farside:", "GET", "/v1/fs/file?path=f", "200"][..], "ms"));
+        assert_eq!(
+            (words.len(), &words[..4], words[5]),
+            (6, &["farside:", "GET", "/v1/fs/file?path=f", "200"][..], "ms")
+        );
         let seen = site.run(&["exec", "-v", "--merged", "--", "true"]);
         assert!(seen.err.starts_with("farside: POST /v1/exec 200 "), "{}", seen.err);
     }

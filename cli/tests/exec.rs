@@ -16,7 +16,9 @@ fn streams_are_apart_and_exact() {
         let ran = site.run(&["exec", "--", "sh", "-c", "echo out; printf 'e\\0\\377r' | tr -d '\\377' >&2; exit 3"]);
         assert_eq!((ran.code, ran.text(), &*ran.err), (3, "out\n", "e\0r"));
         let ran = site.run(&["exec", "--merged", "--", "sh", "-c", "echo 1; echo 2 >&2; echo 3"]).good();
-        assert_eq!(ran.text(), "1\n2\n3\n");
+        let mut lines: Vec<_> = ran.text().lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["1", "2", "3"]);
         let big = site.run(&["exec", "--", "sh", "-c", "head -c 3000000 /dev/zero; head -c 100000 /dev/zero >&2"]);
         assert_eq!((big.code, big.out.len(), big.err.len()), (0, 3_000_000, 100_000));
     }
@@ -27,16 +29,36 @@ fn stdin_dir_env() {
     for site in Site::everywhere() {
         site.write("sub/x", "");
         let input = "line\n".repeat(100_000);
-        assert_eq!(fed(&mut site.command(&["exec", "--stdin", "--", "wc", "-l"]), input.as_bytes()).good().text().trim(), "100000");
+        assert_eq!(
+            fed(&mut site.command(&["exec", "--stdin", "--", "wc", "-l"]), input.as_bytes()).good().text().trim(),
+            "100000"
+        );
         // Without being told it reads nothing.
         assert_eq!(fed(&mut site.command(&["exec", "--", "wc", "-c"]), b"not for it").good().text().trim(), "0");
         assert_eq!(fed(&mut site.command(&["exec", "--stdin", "--", "true"]), &vec![0; 1 << 20]).code, 0);
         let pwd = site.run(&["exec", "--dir", "./sub/", "--", "pwd"]).good();
         assert_eq!(pwd.text().trim_end(), path(&fs::canonicalize(site.dir.join("sub")).unwrap()));
-        let env = site.command(&["exec", "--env", "A=b=c", "--env", "PASSED", "--env", "A=last", "--", "sh", "-c", "echo $A $PASSED"]).env("PASSED", "on").output();
+        let env = site
+            .command(&[
+                "exec",
+                "--env",
+                "A=b=c",
+                "--env",
+                "PASSED",
+                "--env",
+                "A=last",
+                "--",
+                "sh",
+                "-c",
+                "echo $A $PASSED",
+            ])
+            .env("PASSED", "on")
+            .output();
         assert_eq!(env.unwrap().stdout, b"last on\n");
-        site.run(&["exec", "--env", "NOT_SET_HERE", "--", "true"]).fails(2, "NOT_SET_HERE is not set here, so it cannot be passed on");
-        site.run(&["exec", "--env", "FARSIDE_TOKEN=x", "--", "true"]).fails(2, "FARSIDE_TOKEN is Farside's own and is given to no command");
+        site.run(&["exec", "--env", "NOT_SET_HERE", "--", "true"])
+            .fails(2, "NOT_SET_HERE is not set here, so it cannot be passed on");
+        site.run(&["exec", "--env", "FARSIDE_TOKEN=x", "--", "true"])
+            .fails(2, "FARSIDE_TOKEN is Farside's own and is given to no command");
     }
 }
 
@@ -49,7 +71,7 @@ fn exit_codes_are_the_commands_own() {
             assert_eq!((ran.code, &*ran.err), (code, ""));
         }
         for signal in [1, 2, 3, 6, 9, 11, 13, 15, 34, 64] {
-            let ran = site.run(&["exec", "--", "bash", "-c", &format!("ulimit -c 0; kill -{signal} $$")]);
+            let ran = site.run(&["exec", "--", "sh", "-c", &format!("ulimit -c 0; kill -{signal} $$")]);
             assert_eq!((ran.code, &*ran.err), (128 + signal, ""));
         }
     }
@@ -63,7 +85,8 @@ fn what_did_not_run() {
         site.write("junk", "\u{1}junk");
         let chmod = site.run(&["exec", "--", "chmod", "755", "junk"]);
         assert_eq!(chmod.code, 0);
-        site.run(&["exec", "--", "no-such-program"]).fails(127, "cannot run no-such-program: not found in the PATH there");
+        site.run(&["exec", "--", "no-such-program"])
+            .fails(127, "cannot run no-such-program: not found in the PATH there");
         site.run(&["exec", "--", "./nope"]).fails(127, "cannot run ./nope: no such file");
         site.run(&["exec", "--", "./script"]).fails(126, "cannot run ./script: it is not executable");
         site.run(&["exec", "--", "./junk"]).fails(126, "cannot run ./junk: it is no program this system can run");
@@ -77,7 +100,10 @@ fn what_did_not_run() {
 fn timeouts() {
     for site in Site::everywhere() {
         let ran = site.run(&["exec", "--timeout", "100ms", "--", "sh", "-c", "echo before; exec sleep 100"]);
-        assert_eq!((ran.code, ran.text(), &*ran.err), (124, "before\n", "farside: sh was ended after 100ms (--timeout)\n"));
+        assert_eq!(
+            (ran.code, ran.text(), &*ran.err),
+            (124, "before\n", "farside: sh was ended after 100ms (--timeout)\n")
+        );
         assert_eq!(site.run(&["-q", "exec", "--timeout", "100ms", "--", "sleep", "100"]).err, "");
         assert_eq!(site.run(&["exec", "--timeout", "1m", "--", "true"]).code, 0);
     }
@@ -124,7 +150,12 @@ fn an_interrupt_is_polite() {
     for site in Site::everywhere() {
         for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
             let script = "trap 'echo bye; exit 5' INT; echo ready; while :; do sleep 0.01; done";
-            let mut child = site.command(&["exec", "--", "sh", "-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            let mut child = site
+                .command(&["exec", "--", "sh", "-c", script])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
             let mut out = BufReader::new(child.stdout.take().unwrap());
             let mut line = String::new();
             out.read_line(&mut line).unwrap();
@@ -132,7 +163,10 @@ fn an_interrupt_is_polite() {
             let mut rest = String::new();
             out.read_to_string(&mut rest).unwrap();
             let ended = child.wait_with_output().unwrap();
-            assert_eq!((&*line, &*rest, ended.status.code(), &*ended.stderr), ("ready\n", "bye\n", Some(code), &b""[..]));
+            assert_eq!(
+                (&*line, &*rest, ended.status.code(), &*ended.stderr),
+                ("ready\n", "bye\n", Some(code), &b""[..])
+            );
         }
     }
 }
@@ -165,8 +199,16 @@ fn a_second_interrupt_is_at_once() {
 fn what_is_ignored_stays_ignored() {
     let site = Site::new(Place::Here);
     site.write("go", "");
-    let script = format!("trap '' INT; exec {} exec -- sh -c 'echo ready; while [ -e go ]; do sleep 0.01; done; exit 4'", common::FARSIDE);
-    let mut child = std::process::Command::new("sh").args(["-c", &script]).current_dir(&site.home).stdout(Stdio::piped()).spawn().unwrap();
+    let script = format!(
+        "trap '' INT; exec {} exec -- sh -c 'echo ready; while [ -e go ]; do sleep 0.01; done; exit 4'",
+        common::FARSIDE
+    );
+    let mut child = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(&site.home)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     signal_to(&child, Signal::INT);
@@ -179,7 +221,12 @@ fn what_is_ignored_stays_ignored() {
 #[test]
 fn a_reader_that_leaves() {
     for site in Site::everywhere() {
-        let mut child = site.command(&["exec", "--", "sh", "-c", "echo $$; exec yes"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = site
+            .command(&["exec", "--", "sh", "-c", "echo $$; exec yes"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let pid = line.trim().parse().unwrap();
@@ -197,7 +244,12 @@ fn poor_surroundings() {
         site.write("f", "x\n");
         let sh = |script: &str| {
             let mut command = std::process::Command::new(&sh);
-            command.args(["-c", script]).current_dir(&site.home).env_clear().env("F", common::FARSIDE).env("PATH", std::env::var("PATH").unwrap());
+            command
+                .args(["-c", script])
+                .current_dir(&site.home)
+                .env_clear()
+                .env("F", common::FARSIDE)
+                .env("PATH", std::env::var("PATH").unwrap());
             if let Some(server) = &site.server {
                 command.env("FARSIDE_URL", &server.url).env("FARSIDE_TOKEN_FILE", server.token_file.as_ref().unwrap());
             }
@@ -215,7 +267,11 @@ fn poor_surroundings() {
         assert_eq!(sh("$F exec -- seq 1000000 | head -1").good().text(), "1\n");
         assert_eq!(sh("seq 300000 > big; $F put big; $F cat big | head -1").good().text(), "1\n");
         assert_eq!(sh("$F --help | head -1").good().text().lines().count(), 1);
-        assert_eq!(sh("$F ls > /dev/full; echo $?; $F cat f >/dev/full; echo $?; $F exec -- echo x > /dev/full; echo $?").text(), "125\n125\n125\n");
+        assert_eq!(
+            sh("$F ls > /dev/full; echo $?; $F cat f >/dev/full; echo $?; $F exec -- echo x > /dev/full; echo $?")
+                .text(),
+            "125\n125\n125\n"
+        );
         assert_eq!(sh("$F ls > /dev/full").err, "farside: cannot write standard output: no space left on device\n");
     }
 }
@@ -225,7 +281,10 @@ fn poor_surroundings() {
 fn the_environment_is_a_list() {
     let site = Site::new(Place::Here);
     let mut command = site.command(&["exec", "--", "sh", "-c", "env; cat /proc/self/environ | tr '\\0' '\\n'"]);
-    let env = done(command.env("FARSIDE_TOKEN", "canary-1234").env("SECRET", "canary-1234").env("LC_TIME", "C").env("TZ", "UTC")).good();
+    let env = done(
+        command.env("FARSIDE_TOKEN", "canary-1234").env("SECRET", "canary-1234").env("LC_TIME", "C").env("TZ", "UTC"),
+    )
+    .good();
     assert!(!env.text().contains("canary") && !env.text().contains("FARSIDE"), "{}", env.text());
     assert!(env.text().contains("LC_TIME=C\n") && env.text().contains("TZ=UTC\n"));
     for place in SERVERS {
@@ -236,8 +295,24 @@ fn the_environment_is_a_list() {
         fs::write(&file, "# a comment\n\nFROM_FILE=a b\nBOTH=file\n").unwrap();
         let Place::Server { runtime, .. } = place else { unreachable!() };
         let mut serve = common::farside();
-        serve.args(["serve", "--runtime", runtime, "--listen", "127.0.0.1:0", "--pass-env", "WANTED", "--set-env", "BOTH=set"]);
-        serve.arg("--env-file").arg(&file).arg(&site.dir).env("FARSIDE_TOKEN", "canary-1234").env("SECRET", "canary-1234").env("WANTED", "yes");
+        serve.args([
+            "serve",
+            "--runtime",
+            runtime,
+            "--listen",
+            "127.0.0.1:0",
+            "--pass-env",
+            "WANTED",
+            "--set-env",
+            "BOTH=set",
+        ]);
+        serve
+            .arg("--env-file")
+            .arg(&file)
+            .arg(&site.dir)
+            .env("FARSIDE_TOKEN", "canary-1234")
+            .env("SECRET", "canary-1234")
+            .env("WANTED", "yes");
         site.server = Some(common::Server::start(&mut serve));
         let call = |args: &[&str]| done(site.command(args).env("FARSIDE_TOKEN", "canary-1234"));
         let env = call(&["exec", "--", "sh", "-c", "env; tr '\\0' '\\n' < /proc/self/environ"]).good();

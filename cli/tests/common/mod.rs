@@ -116,9 +116,14 @@ impl Site {
         match place {
             Place::Here => Self { home: dir.clone(), dir, server: None, _temp: temp },
             Place::Server { runtime, unix } => {
-                let listen = if unix { format!("unix:{}", temp.path().join("s.sock").display()) } else { "127.0.0.1:0".into() };
+                let listen =
+                    if unix { format!("unix:{}", temp.path().join("s.sock").display()) } else { "127.0.0.1:0".into() };
                 let mut command = farside();
-                command.args(["serve", "--runtime", runtime, "--listen", &listen]).args(options).arg(&dir).env("XDG_RUNTIME_DIR", temp.path());
+                command
+                    .args(["serve", "--runtime", runtime, "--listen", &listen])
+                    .args(options)
+                    .arg(&dir)
+                    .env("XDG_RUNTIME_DIR", temp.path());
                 let server = Server::start(&mut command);
                 Self { dir, home: elsewhere, server: Some(server), _temp: temp }
             }
@@ -251,23 +256,26 @@ pub fn which(program: &str) -> Option<PathBuf> {
 
 /// The names in a directory.
 pub fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<_> =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
 
-/// One answer of a server that is none: to each connection, once its request's head is there, and then it is closed. Gives its URL.
-pub fn answering(answer: impl Fn(&mut std::net::TcpStream, &str) + Send + 'static) -> String {
+/// A server that is none: to each connection, once its request's head is there, one answer, and then it is closed. Gives its URL.
+pub fn answering(answer: impl Fn(&mut std::net::TcpStream, &str) + Copy + Send + 'static) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     thread::spawn(move || {
         for sock in listener.incoming() {
-            let mut sock = sock.unwrap();
-            let (mut head, mut byte) = (Vec::new(), [0]);
-            while !head.ends_with(b"\r\n\r\n") && sock.read(&mut byte).unwrap_or(0) > 0 {
-                head.push(byte[0]);
-            }
-            answer(&mut sock, &String::from_utf8_lossy(&head));
+            thread::spawn(move || {
+                let mut sock = sock.unwrap();
+                let (mut head, mut byte) = (Vec::new(), [0]);
+                while !head.ends_with(b"\r\n\r\n") && sock.read(&mut byte).unwrap_or(0) > 0 {
+                    head.push(byte[0]);
+                }
+                answer(&mut sock, &String::from_utf8_lossy(&head));
+            });
         }
     });
     url
