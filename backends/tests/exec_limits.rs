@@ -1,5 +1,6 @@
 //! A start when there is nothing left to start with. Alone in its process: it takes all descriptors away.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
 mod support;
 

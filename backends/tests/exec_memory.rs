@@ -1,5 +1,7 @@
 //! Programs that are made up, on a clock of their own.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use farside_backends::Memory;
 use farside_core::{
     Answer, Called, Command, Cx, Exec, NoRoom, Op, Piece, Runtime, Workspace,

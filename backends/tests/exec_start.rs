@@ -1,5 +1,6 @@
 //! How a command is started: its program, its directory, its environment, and nothing else.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
 mod support;
 

@@ -1,5 +1,7 @@
 //! A command on a leader that is made up, on a clock of its own: whole histories by equality.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use farside_core::{
     Command, Cx, Exec, Exit, Piece, Runtime, Sink, Source,
     process::{Leader, Run},

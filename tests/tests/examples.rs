@@ -5,13 +5,15 @@ use std::process::Command;
 #[test]
 fn a_custom_transport_is_an_example_of_fewer_than_sixty_lines() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    for (package, dir) in [("farside-std", "runtime-std"), ("farside-smol", "runtime-smol")] {
-        let source = std::fs::read_to_string(format!("{root}/{dir}/examples/custom_transport.rs")).unwrap();
+    for (package, dir, example) in
+        [("farside-std", "runtime-std", "blocking_transport"), ("farside-smol", "runtime-smol", "async_transport")]
+    {
+        let source = std::fs::read_to_string(format!("{root}/{dir}/examples/{example}.rs")).unwrap();
         assert!(source.lines().count() < 60, "{package}: {} lines", source.lines().count());
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let run = Command::new(cargo)
             .current_dir(root)
-            .args(["run", "-q", "-p", package, "--example", "custom_transport"])
+            .args(["run", "-q", "-p", package, "--example", example])
             .output()
             .unwrap();
         assert!(run.status.success(), "{package}: {}", String::from_utf8_lossy(&run.stderr));

@@ -353,4 +353,6 @@ fn a_head_is_parsed_whole_and_alone() {
         assert!(RequestHead::parse(&head[..end]).is_err(), "cut at {end}");
     }
     assert_eq!(RequestHead::parse(&[head, &b"x"[..]].concat()), Err(Fault::CutHead));
+    assert_eq!(RequestHead::parse(b"GET / HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n"), Err(Fault::BareCr));
+    assert_eq!(RequestHead::parse(b"GET / HTTP/1.1\r\nHost: a\nX: a\r\n\r\n"), Err(Fault::BareLf));
 }

@@ -1,6 +1,7 @@
 //! A runtime of one thread and one poll(2), and what tests of commands need around it.
 
-#![allow(dead_code, reason = "each test binary uses some of it")]
+#![allow(dead_code, reason = "each test takes of it what it needs")]
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use farside_backends::Local;
 use farside_core::{

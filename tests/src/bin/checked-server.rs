@@ -1,6 +1,6 @@
 //! A server for black-box checks: principals, bounds and the lease come from a config, in the form the independent peers share.
 //!
-//! `checked-server std|smol DIR [--config FILE | --insecure] [--listen ADDR]` prints `listening URL` and serves until its standard
+//! `checked-server std|smol DIR [--config FILE] [--insecure] [--listen ADDR] [--ballast MIB]` prints `listening URL` and serves until its standard
 //! input ends.
 #![allow(clippy::print_stdout, reason = "the URL is what it prints")]
 
@@ -23,14 +23,18 @@ fn main() -> Result<(), Fault> {
     let mut args = std::env::args().skip(1);
     let (runtime, dir) = (args.next().ok_or("which runtime?")?, args.next().ok_or("which directory?")?);
     let (mut served, mut listen) = (Served::default(), "127.0.0.1:0".to_owned());
+    let mut ballast = 0;
     while let Some(flag) = args.next() {
         match flag.as_str() {
             "--insecure" => served.access = Access::Insecure(Scopes::ALL),
             "--listen" => listen = args.next().ok_or("listen where?")?,
             "--config" => served.read(&std::fs::read(args.next().ok_or("which config?")?)?)?,
+            "--ballast" => ballast = args.next().ok_or("how much ballast?")?.parse()?,
             other => return Err(format!("unknown flag {other}").into()),
         }
     }
+    // Resident memory, which must not make a command slower.
+    let _ballast = std::hint::black_box(vec![1u8; ballast << 20]);
     let handler = Handler::with(Local::new(dir, served.env)?, served.access, served.bounds, served.lease);
     let listener = TcpListener::bind(listen)?;
     println!("listening http://{}", listener.local_addr()?);

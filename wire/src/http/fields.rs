@@ -58,8 +58,14 @@ impl<'b> Fields<'b> {
     /// What stands under `name`, in any case of letters. One walk over the fields.
     pub fn get(&self, name: &str) -> Field<'b> {
         let mut found = Field::Absent;
-        for (_, value) in self.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)) {
-            found.add(value);
+        let mut rest = self.lines;
+        while let Ok((field, after)) = line(rest) {
+            rest = after;
+            if let Some((start, [b':', value @ ..])) = field.split_at_checked(name.len())
+                && start.eq_ignore_ascii_case(name.as_bytes())
+            {
+                found.add(trim(value));
+            }
         }
         found
     }

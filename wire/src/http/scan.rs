@@ -33,8 +33,8 @@ impl HeadScan {
     /// [`Fault::HeadTooLarge`]. How the bytes were cut makes no difference.
     pub fn find(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         let window = &bytes[..bytes.len().min(MAX_HEAD)];
-        if !self.begun && !self.begin(window)? {
-            return Ok(None);
+        if !self.begun {
+            self.begin(window)?;
         }
         while let Some(i) = memchr2(b'\r', b'\n', window.get(self.at..).unwrap_or_default()) {
             self.at += i;
@@ -65,23 +65,20 @@ impl HeadScan {
         if self.begun { Err(Fault::CutHead) } else { Ok(()) }
     }
 
-    /// Skips empty lines and looks at the first byte of the message; false if it has not come yet.
-    fn begin(&mut self, window: &[u8]) -> Result<bool, Fault> {
+    /// Skips empty lines and looks at the first byte of the message, if it has come.
+    fn begin(&mut self, window: &[u8]) -> Result<(), Fault> {
         while self.at < MAX_LEADING && window[self.at..].starts_with(b"\r\n") {
             self.at += 2;
         }
         self.line = self.at;
-        match &window[self.at..] {
-            [] => Ok(false),
-            [b'\r'] if self.at < MAX_LEADING => Ok(false),
-            [b'\r', ..] if self.at < MAX_LEADING => Err(Fault::BareCr),
-            [b'\n', ..] => Err(Fault::BareLf),
-            [first, ..] if is_tchar(*first) => {
-                self.begun = true;
-                Ok(true)
-            }
-            _ => Err(Fault::NotHttp),
+        match window.get(self.at) {
+            Some(&first) if is_tchar(first) => self.begun = true,
+            None | Some(b'\n') => {}
+            // Half of an empty line, or a bare CR.
+            Some(b'\r') if self.at < MAX_LEADING => {}
+            Some(_) => return Err(Fault::NotHttp),
         }
+        Ok(())
     }
 
     fn more(&self, window: &[u8]) -> Result<Option<usize>, Fault> {

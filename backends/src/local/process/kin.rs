@@ -89,9 +89,13 @@ impl Kin {
         self.reaped
     }
 
-    /// Waits for the leader's exit, so long at most.
-    pub(super) fn wait(&self, at_most: Duration) {
-        let _ = ended(&self.pidfd, at_most);
+    /// Waits for the leader's exit, so long at most; once it exited, so long for the others.
+    pub(super) fn wait(&self, time: Duration) {
+        if self.exited {
+            std::thread::sleep(time);
+        } else {
+            ended(&self.pidfd, time);
+        }
     }
 
     /// Signals all of them; whether anybody beside the leader is alive, or may be.
@@ -146,7 +150,7 @@ impl Kin {
         let pidfd = match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(pidfd) => pidfd,
             // It cannot be held now; the next round tries again.
-            Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => return true,
+            Err(errno) if is_shortage(errno) => return true,
             // It is gone, or a thread of one that is found itself.
             Err(_) => return false,
         };
@@ -164,12 +168,12 @@ impl Kin {
     fn is_still(&self, member: Member) -> bool {
         match member {
             Member::Marked(pid) => self.carries(pid) == Ok(Carries::This),
-            Member::Stray(pid, stat) => self.is_parent_of(&stat, GENERATIONS) && Stat::read(pid) == Some(stat),
+            Member::Stray(pid, stat) => self.is_parent_of(&stat, GENERATIONS) && Stat::read(pid) == Ok(stat),
         }
     }
 
     fn is_parent_of(&self, stat: &Stat, generations: u32) -> bool {
-        let parent = || Stat::read(stat.parent).filter(|parent| generations > 0 && parent.start <= stat.start);
+        let parent = || Stat::read(stat.parent).ok().filter(|parent| generations > 0 && parent.start <= stat.start);
         stat.group == self.number()
             || stat.parent == self.number()
             || self.carries(stat.parent) == Ok(Carries::This)
@@ -196,14 +200,17 @@ struct Search<'a> {
 impl Search<'_> {
     /// Looks among those numbers, or among all there are.
     fn among(&mut self, pids: Option<RangeInclusive<i32>>) {
-        match pids {
-            Some(pids) => pids.for_each(|pid| self.look(pid)),
-            // Without descriptors it has to be tried again; without `/proc` there is nothing but the group.
-            None => match each_pid(|pid| self.look(pid)) {
-                Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => self.complete = false,
-                Ok(()) | Err(_) => {}
-            },
-        }
+        let Some(pids) = pids else {
+            let listed = each_pid(|pid| self.look(pid));
+            return self.note(listed);
+        };
+        pids.for_each(|pid| self.look(pid));
+    }
+
+    /// Without descriptors it has to be tried again. Any other error is of somebody who is gone, or of a `/proc` that is not there, and
+    /// then there is nothing but the group.
+    fn note(&mut self, done: Result<(), Errno>) {
+        self.complete &= !done.is_err_and(is_shortage);
     }
 
     fn look(&mut self, pid: i32) {
@@ -213,7 +220,10 @@ impl Search<'_> {
         match self.kin.carries(pid) {
             Ok(Carries::This) => self.marked.push(pid),
             Ok(Carries::Sibling) | Err(Errno::SRCH) => {}
-            Ok(Carries::None) | Err(_) => self.others.extend(Stat::read(pid).map(|stat| (pid, stat))),
+            Ok(Carries::None) | Err(_) => {
+                let read = Stat::read(pid).map(|stat| self.others.push((pid, stat)));
+                self.note(read);
+            }
         }
     }
 
@@ -240,6 +250,10 @@ impl Search<'_> {
             self.others = rest;
         }
     }
+}
+
+fn is_shortage(errno: Errno) -> bool {
+    matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
 }
 
 /// Whether the process has ended, every thread of it; waits so long for that at most.

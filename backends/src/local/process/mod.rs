@@ -32,7 +32,7 @@ use rustix::{
 };
 use std::{
     ffi::{CStr, CString},
-    sync::{Arc, Mutex, PoisonError, TryLockError},
+    sync::Arc,
     task::Poll,
     time::{Duration, Instant},
 };
@@ -42,7 +42,6 @@ use std::{
 /// # Errors
 /// Of a command that did not run: nothing of it is left.
 pub(crate) fn exec(root: &Root, env: &Arc<[String]>, command: &Command) -> Result<Box<dyn Exec>, Error> {
-    reap_stuck();
     check(command)?;
     let dir = root.open_dir(if command.dir.is_empty() { "." } else { &command.dir })?;
     let env = environment(env, &command.env);
@@ -135,11 +134,11 @@ fn how(status: WaitIdStatus) -> Exit {
     }
 }
 
-/// Those that did not die when their owner went, as a process does that waits for a disk. Each later start looks after them.
-static STUCK: Mutex<Vec<Kin>> = Mutex::new(Vec::new());
-
 /// An owner that goes waits so many milliseconds, round by round, for the death of what it had.
 const PATIENCE: [u64; 6] = [1, 2, 4, 8, 16, 32];
+/// After that a thread goes on, with pauses that grow from the first of these to the second: for a process that waits for a disk, or one
+/// of another user.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(64), Duration::from_secs(8));
 
 impl Drop for Processes {
     fn drop(&mut self) {
@@ -149,18 +148,15 @@ impl Drop for Processes {
             }
             self.kin.wait(Duration::from_millis(pause));
         }
-        if !self.kin.sweep() {
-            STUCK.lock().unwrap_or_else(PoisonError::into_inner).push(self.kin.clone());
-        }
+        let mut kin = self.kin.clone();
+        let go_on = move || {
+            let mut pause = PAUSES.0;
+            while !kin.sweep() {
+                kin.wait(pause);
+                pause = (pause * 2).min(PAUSES.1);
+            }
+        };
+        // Without a thread all that is left to do is left: what was killed dies, and its leader is not reaped.
+        let _ = std::thread::Builder::new().name("farside-reaper".into()).stack_size(128 * 1024).spawn(go_on);
     }
-}
-
-fn reap_stuck() {
-    let mut stuck = match STUCK.try_lock() {
-        Ok(stuck) => stuck,
-        Err(TryLockError::Poisoned(stuck)) => stuck.into_inner(),
-        // Somebody else is at it.
-        Err(TryLockError::WouldBlock) => return,
-    };
-    stuck.retain_mut(|kin| !kin.sweep());
 }

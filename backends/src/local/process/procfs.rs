@@ -17,12 +17,14 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// That of the process `pid`; `None` if there is none.
-    pub(super) fn read(pid: i32) -> Option<Self> {
+    /// That of the process `pid`.
+    ///
+    /// # Errors
+    /// Those of reading the file: ENOENT or ESRCH if there is no such process.
+    pub(super) fn read(pid: i32) -> Result<Self, Errno> {
         let mut room = [0; 1024];
-        let file = open(&format!("/proc/{pid}/stat"), OFlags::RDONLY).ok()?;
-        let n = read(file, &mut room).ok()?;
-        Self::parse(room.get(..n)?)
+        let n = read(open(&format!("/proc/{pid}/stat"), OFlags::RDONLY)?, &mut room)?;
+        room.get(..n).and_then(Self::parse).ok_or(Errno::SRCH)
     }
 
     /// The second field is the program's name in parentheses, and may have anything in it.
@@ -91,7 +93,7 @@ mod tests {
         let mut seen = Vec::new();
         each_pid(|pid| seen.push(pid)).unwrap();
         assert!(seen.contains(&me));
-        assert_eq!(Stat::read(me).map(|stat| stat.parent), Some(std::os::unix::process::parent_id() as i32));
+        assert_eq!(Stat::read(me).map(|stat| stat.parent), Ok(std::os::unix::process::parent_id() as i32));
         assert!(last_pid().unwrap() > 0 && pid_max().unwrap() > 300);
     }
 }

@@ -131,7 +131,7 @@ fn run(shared: &mut Shared) -> c_int {
         if libc::setpgid(0, 0) != 0 {
             return errno();
         }
-        shared.marked = shared.mark.is_some_and(|mark| set_mark(mark));
+        shared.marked = shared.mark.is_some_and(set_mark);
         if libc::fchdir(shared.dir) != 0 {
             return errno();
         }
@@ -178,7 +178,7 @@ pub(super) fn mark_of(pid: i32) -> Result<u64, Errno> {
     }
 }
 
-fn prlimit(pid: i32, new: *const Limit, old: *mut Limit) -> i64 {
+fn prlimit(pid: i32, new: *const Limit, old: *mut Limit) -> libc::c_long {
     // SAFETY: Both are null or point to a limit that outlives the call, in the form of this call on every architecture.
-    unsafe { i64::from(libc::syscall(libc::SYS_prlimit64, pid, libc::RLIMIT_RTTIME, new, old)) }
+    unsafe { libc::syscall(libc::SYS_prlimit64, pid, libc::RLIMIT_RTTIME, new, old) }
 }

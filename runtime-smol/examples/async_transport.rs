@@ -1,21 +1,20 @@
 //! The wire over a transport of one's own: the standard streams of a child, as ssh would carry them. Run it as it stands.
 
 use farside_backends::Memory;
-use farside_core::{Access, Cx, Dial, Handler, Interest, Remote, Transport, Watched};
-use farside_core::{serve::serve, wire::Error, wire::Scopes, wire::base_url::BaseUrl};
-use farside_std::{Blocking, run};
+use farside_core::{Access, Cx, Dial, Handler, Interest, Remote, Transport, Watched, serve::serve, wire, wire::Error};
+use farside_smol::{Awaited, run};
 use rustix::stdio::{stdin, stdout};
 use std::{io, os::fd::OwnedFd, process::Command, process::Stdio, task::Poll};
 
 /// A stream to read from and one to write to.
-struct Streams(Watched, Option<Watched>);
+struct Streams(Watched, Watched);
 
 impl Streams {
     fn new(from: impl Into<OwnedFd>, to: impl Into<OwnedFd>) -> io::Result<Self> {
         let (from, to) = (from.into(), to.into());
         rustix::io::ioctl_fionbio(&from, true)?;
         rustix::io::ioctl_fionbio(&to, true)?;
-        Ok(Self(Watched::new(from), Some(Watched::new(to))))
+        Ok(Self(Watched::new(from), Watched::new(to)))
     }
 }
 
@@ -25,12 +24,7 @@ impl Transport for Streams {
     }
 
     fn poll_write(&mut self, cx: &mut Cx<'_>, buf: &[u8]) -> Poll<Result<usize, Error>> {
-        let Some(to) = &mut self.1 else { return Poll::Ready(Err(Error::other("shut"))) };
-        cx.io(to, Interest::Write, |fd| Ok(rustix::io::write(fd, buf)?)).map_err(failed)
-    }
-
-    fn shut(&mut self) {
-        self.1 = None;
+        cx.io(&mut self.1, Interest::Write, |fd| Ok(rustix::io::write(fd, buf)?)).map_err(failed)
     }
 }
 
@@ -53,9 +47,12 @@ fn failed(error: io::Error) -> Error {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     if std::env::args().any(|arg| arg == "serve") {
         let streams = Streams::new(stdin().try_clone_to_owned()?, stdout().try_clone_to_owned()?)?;
-        return Ok(run(serve(streams, Handler::new(Memory::new(), Access::Insecure(Scopes::ALL)))));
+        return Ok(async_io::block_on(run(serve(
+            streams,
+            Handler::new(Memory::new(), Access::Insecure(wire::Scopes::ALL)),
+        ))));
     }
-    let ws = Remote::new(Children, BaseUrl::parse("http://localhost")?);
-    ws.write("hello.txt", b"across a pipe", None)?;
-    Ok(assert_eq!(ws.read("hello.txt", 1 << 20)?, b"across a pipe"))
+    let ws = Remote::new(Children, wire::base_url::BaseUrl::parse("http://localhost")?);
+    async_io::block_on(ws.write("hello.txt", b"across a pipe", None))?;
+    Ok(assert_eq!(async_io::block_on(ws.read("hello.txt", 1 << 20))?, b"across a pipe"))
 }
