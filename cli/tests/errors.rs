@@ -1,4 +1,5 @@
 //! What is said when it does not work: one line, exactly, and what to do.
+#![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
 

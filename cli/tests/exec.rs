@@ -1,4 +1,5 @@
 //! `farside exec`: streams, exit codes, signals, and the ends of it.
+#![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! `farside serve`: where it listens, what it leaves to whom, and its ends.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "these are tests")]
 
 mod common;
 
