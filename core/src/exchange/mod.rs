@@ -162,6 +162,11 @@ impl Exchange {
         matches!(self.state, State::Collect { .. } | State::Receiving(_)) && !self.body_read
     }
 
+    /// Whether a command runs for this request: it is ended before its request is.
+    pub(crate) fn runs_a_command(&self) -> bool {
+        matches!(self.state, State::Exec(_))
+    }
+
     /// Whether a large body is coming: a large buffer then serves it best.
     pub fn is_bulk(&self) -> bool {
         matches!(self.state, State::Receiving(_))
