@@ -58,8 +58,8 @@ fn nobody_there() {
         &["ls"][..],
         &["exec", "--", "true"],
         &["info"],
-        &["cat", "x"],
-        &["rm", "x"],
+        &["cat", "x", "y", "z"],
+        &["rm", "x", "y"],
         &["get", "x"],
         &["exec", "--merged", "--", "true"],
     ] {
