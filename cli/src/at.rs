@@ -84,7 +84,10 @@ impl At {
 
     /// What `error` means for `what` (`cannot read docs/x`), in one line that says what to do.
     pub(crate) fn failure(&self, what: &str, error: &Error) -> Failure {
-        Failure::new(self.about_server(error).unwrap_or_else(|| format!("{what}: {}", self.why(error))))
+        match self.about_server(error) {
+            Some(line) => Failure::Server(line),
+            None => Failure::new(format!("{what}: {}", self.why(error))),
+        }
     }
 
     /// The whole line, where it is the server and not the operation that failed.

@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     Quiet(u8),
     /// With that exit code and this line.
     Line(u8, String),
+    /// It is the server: whatever else is asked of it will fail too.
+    Server(String),
 }
 
 impl Failure {
@@ -48,8 +50,12 @@ impl Failure {
 
     /// Says it, if there is something to say.
     pub(crate) fn report(self) -> ExitCode {
-        let (Self::Quiet(status) | Self::Line(status, _)) = self;
-        if let Self::Line(_, line) = self {
+        let (status, line) = match self {
+            Self::Quiet(status) => (status, None),
+            Self::Line(status, line) => (status, Some(line)),
+            Self::Server(line) => (FAILED, Some(line)),
+        };
+        if let Some(line) = line {
             say(&line);
         }
         ExitCode::from(status)

@@ -255,14 +255,13 @@ pub(crate) fn open(at: &At, path: &str, what: &str) -> Result<farside_core::Read
             return at.failure(what, &error);
         }
         match at.ws.stat(path) {
-            Ok(meta) if meta.mode.is_dir() => Failure::new(format!(
-                "{what}: it is a directory; list it with: farside ls {}",
-                show::name(&show::shell(path))
-            )),
+            Ok(meta) if meta.mode.is_dir() => {
+                let hint = format!("list it with: farside ls {}", show::text(&show::shell(path)));
+                Failure::new(format!("{what}: it is a directory; {hint}"))
+            }
             Ok(meta) if !meta.mode.is_regular() => {
                 Failure::new(format!("{what}: it is no regular file but a {}", show::kind(meta.mode)))
             }
-            Err(error) if error.code != Code::Invalid => at.failure(what, &error),
             _ => at.failure(what, &error),
         }
     })

@@ -18,7 +18,7 @@ use std::{
     fs, io,
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
     os::unix::{
-        fs::FileTypeExt,
+        fs::{FileTypeExt, MetadataExt},
         net::{UnixListener, UnixStream},
     },
     path::{Path, PathBuf},
@@ -53,7 +53,8 @@ pub(crate) fn serve(common: &Common, args: &ServeArgs) -> Result<u8, Failure> {
     let given = if args.insecure_no_auth { None } else { token::given(common.token_file.as_deref())? };
     let mut signals = Signals::for_a_server().map_err(|error| Failure::io("cannot wait for signals", &error))?;
     let (listener, place) = listen(&args.listen)?;
-    let mut left = Left(place.path.clone().into_iter().collect());
+    let mut left = Left::default();
+    place.path.iter().for_each(|path| left.add(path));
     let (access, token_file) = match (args.insecure_no_auth, given) {
         (true, _) => (Access::Insecure(Scopes::ALL), None),
         (false, Some(given)) => {
@@ -66,7 +67,7 @@ pub(crate) fn serve(common: &Common, args: &ServeArgs) -> Result<u8, Failure> {
         (false, None) => {
             let token = token::new()?;
             let file = token::keep(&token, &place.key)?;
-            left.0.push(file.clone());
+            left.add(&file);
             (Access::bearer(&token), Some(file))
         }
     };
@@ -83,12 +84,13 @@ pub(crate) fn serve(common: &Common, args: &ServeArgs) -> Result<u8, Failure> {
     if !common.quiet {
         say("ending; once more ends it at once");
     }
-    let paths = left.0.clone();
+    let left = Arc::new(left);
+    let ours = left.clone();
     let ending = thread::Builder::new().name("farside-end".into()).spawn(move || {
         close();
         // Told once more meanwhile, the other thread ends it.
         if !FORCED.load(SeqCst) {
-            paths.iter().for_each(remove);
+            ours.remove();
             std::process::exit(0);
         }
     });
@@ -96,6 +98,7 @@ pub(crate) fn serve(common: &Common, args: &ServeArgs) -> Result<u8, Failure> {
     let signal = farside_std::run(poll_task(|cx| signals.poll(cx)));
     FORCED.store(true, SeqCst);
     kill::everything_of_ours();
+    left.remove();
     Ok(128 + signal)
 }
 
@@ -243,18 +246,35 @@ fn announce(dir: &str, url: &str, insecure: bool, token_file: Option<&Path>) {
     }
 }
 
-/// What a server that has ended leaves to nobody.
-struct Left(Vec<PathBuf>);
+/// What a server that has ended leaves to nobody: its socket, the token it made. Each is known by its number, so that what another
+/// server put in its place stays.
+#[derive(Default)]
+struct Left(Vec<(PathBuf, (u64, u64))>);
 
-impl Drop for Left {
-    fn drop(&mut self) {
-        self.0.iter().for_each(remove);
+impl Left {
+    fn add(&mut self, path: &Path) {
+        self.0.extend(number(path).map(|number| (path.into(), number)));
+    }
+
+    fn remove(&self) {
+        for (path, own) in &self.0 {
+            if number(path).as_ref() == Some(own) {
+                // One that is gone meanwhile is what was wanted.
+                let _ = fs::remove_file(path);
+            }
+        }
     }
 }
 
-fn remove(path: &PathBuf) {
-    // One that is gone already is what was wanted.
-    let _ = fs::remove_file(path);
+impl Drop for Left {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn number(path: &Path) -> Option<(u64, u64)> {
+    let there = fs::symlink_metadata(path).ok()?;
+    Some((there.dev(), there.ino()))
 }
 
 struct Stderr;

@@ -1,4 +1,5 @@
 //! Every command, in every place it can act: here, and at a server on both runtimes over TCP and over a Unix socket.
+#![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
 

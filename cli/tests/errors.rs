@@ -1,4 +1,5 @@
 //! What is said when it does not work: one line, exactly, and what to do.
+#![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
 
@@ -57,8 +58,8 @@ fn nobody_there() {
         &["ls"][..],
         &["exec", "--", "true"],
         &["info"],
-        &["cat", "x"],
-        &["rm", "x"],
+        &["cat", "x", "y", "z"],
+        &["rm", "x", "y"],
         &["get", "x"],
         &["exec", "--merged", "--", "true"],
     ] {

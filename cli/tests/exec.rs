@@ -1,4 +1,5 @@
 //! `farside exec`: streams, exit codes, signals, and the ends of it.
+#![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
 
@@ -144,6 +145,19 @@ fn output_streams() {
     }
 }
 
+/// The command has ended while its last bytes still wait for a reader.
+#[test]
+fn a_slow_reader_gets_everything() {
+    for site in Site::everywhere() {
+        let script = "head -c 65536 /dev/zero; sleep 0.1; printf last";
+        let mut child = site.command(&["exec", "--", "sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        let mut all = Vec::new();
+        child.stdout.take().unwrap().read_to_end(&mut all).unwrap();
+        assert_eq!((all.len(), &all[65536..], wait(&mut child).code()), (65540, &b"last"[..], Some(0)));
+    }
+}
+
 /// The first signal ends it politely, and what it still says is heard.
 #[test]
 fn an_interrupt_is_polite() {
@@ -174,24 +188,27 @@ fn an_interrupt_is_polite() {
 /// The second ends it at once, also what ignores the first; so does one while its output is stuck.
 #[test]
 fn a_second_interrupt_is_at_once() {
-    for site in Site::everywhere() {
-        let script = "trap '' INT TERM; echo $$; yes";
-        let mut child = site.command(&["exec", "--", "sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        out.read_line(&mut line).unwrap();
-        let pid = line.trim().parse().unwrap();
-        assert!(is_alive(pid));
-        // Nobody reads on: everything between is full.
-        signal_to(&child, Signal::INT);
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        signal_to(&child, Signal::INT);
-        assert_eq!(wait(&mut child).code(), Some(130));
-        if site.server.is_none() {
-            assert!(!is_alive(pid), "it goes with the process that ran it");
-        }
-        until("the command is gone", || !is_alive(pid));
+    // A server that was hung up on takes its time for it.
+    std::thread::scope(|scope| Site::everywhere().for_each(|site| drop(scope.spawn(move || twice(&site)))));
+}
+
+fn twice(site: &Site) {
+    let script = "trap '' INT TERM; echo $$; yes";
+    let mut child = site.command(&["exec", "--", "sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let pid = line.trim().parse().unwrap();
+    assert!(is_alive(pid));
+    // Nobody reads on: everything between is full.
+    signal_to(&child, Signal::INT);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    signal_to(&child, Signal::INT);
+    assert_eq!(wait(&mut child).code(), Some(130));
+    if site.server.is_none() {
+        assert!(!is_alive(pid), "it goes with the process that ran it");
     }
+    until("the command is gone", || !is_alive(pid));
 }
 
 /// Of a background job, whose interrupt is ignored, it stays ignored; and so does a hang-up under `nohup`.

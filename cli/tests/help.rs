@@ -1,4 +1,5 @@
 //! Help: it fits the screen, and its examples work as they stand.
+#![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
 

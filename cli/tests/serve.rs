@@ -1,4 +1,5 @@
 //! `farside serve`: where it listens, what it leaves to whom, and its ends.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "these are tests")]
 
 mod common;
 
@@ -110,6 +111,14 @@ fn a_unix_socket_is_its_owners() {
     drop(Server::start(&mut serve()));
     assert!(sock.exists());
     drop(Server::start(&mut serve()));
+    // Another's socket in the place of its own stays at its end.
+    let mut older = Server::start(&mut serve());
+    fs::remove_file(&sock).unwrap();
+    let newer = Server::start(&mut serve());
+    older.signal(Signal::TERM);
+    assert_eq!(older.ended().0, 0);
+    assert!(sock.exists() && newer.token_file.as_ref().unwrap().exists());
+    drop(newer);
     fs::remove_file(&sock).unwrap();
     fs::write(&sock, "precious").unwrap();
     done(&mut serve()).fails(125, &taken);

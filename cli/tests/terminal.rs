@@ -1,4 +1,5 @@
 //! What a person sees on a terminal: colour, columns, progress. The terminal is one of script(1); without it these are skipped.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "these are tests")]
 
 mod common;
 
