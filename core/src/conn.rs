@@ -91,8 +91,8 @@ struct Busy {
     body_until: Option<Moment>,
 }
 
-/// A receive buffer for a body that is a file.
-const BULK: usize = 256 * 1024;
+/// The largest receive buffer, for a body that is a file.
+const BULK: u64 = 256 * 1024;
 /// While more than this waits to be written, no other request is looked at.
 const BACKLOG: usize = 64 * 1024;
 /// How much is dropped behind a last reply.
@@ -211,6 +211,9 @@ impl Connection {
                 if tx.is_empty() {
                     rx.rest();
                     tx.rest();
+                } else if rx.is_large() || tx.is_large() {
+                    // Whoever asks again at once gets the same room.
+                    cx.wake_at(cx.now().after(times::MOMENT), "rest");
                 }
                 cx.wake_at(*until, if *idle { "idle" } else { "head" });
                 return Some(Flow { read: true, again: false, shut: false, close: false });
@@ -238,9 +241,7 @@ impl Connection {
     fn busy(&mut self, cx: &mut Cx<'_>, rx: &mut RecvBuf, tx: &mut Tx) -> Option<Flow> {
         let State::Busy(busy) = &mut self.state else { return None };
         let before = rx.filled().len();
-        if busy.exchange.is_bulk() {
-            rx.want(BULK);
-        }
+        rx.want(busy.exchange.bulk().min(BULK) as usize);
         let done = {
             let reply = &mut H1Reply { tx, state: &mut busy.reply };
             let body = &mut H1Body { rx, decoder: &mut busy.decoder };

@@ -73,7 +73,8 @@ enum Then {
     Entries,
     Target,
     File(crate::handler::Transfer),
-    Put(crate::handler::Transfer),
+    /// And the size of the body, if it was stated.
+    Put(crate::handler::Transfer, Option<u64>),
     Done,
     Exec(exec::Starting),
 }
@@ -167,9 +168,12 @@ impl Exchange {
         matches!(self.state, State::Exec(_))
     }
 
-    /// Whether a large body is coming: a large buffer then serves it best.
-    pub fn is_bulk(&self) -> bool {
-        matches!(self.state, State::Receiving(_))
+    /// How much of a body that is a file is coming, at most: a buffer that large serves it best.
+    pub fn bulk(&self) -> u64 {
+        match &self.state {
+            State::Receiving(receiving) => receiving.size.unwrap_or(u64::MAX),
+            _ => 0,
+        }
     }
 
     /// The body makes no progress: 408.
@@ -315,7 +319,7 @@ fn operate(
         RouteId::ReadDir => call(cx, Op::ReadDir { name, max: handler.bounds.max_dir_entries }, Then::Entries, out),
         RouteId::ReadFile => call(cx, Op::Open { name }, Then::File(handler.transfer()?), out),
         RouteId::WriteFile => {
-            call(cx, Op::Create { name, perm: query.perm("perm")?, size }, Then::Put(handler.transfer()?), out)
+            call(cx, Op::Create { name, perm: query.perm("perm")?, size }, Then::Put(handler.transfer()?, size), out)
         }
         RouteId::Remove => call(cx, Op::Remove { name }, Then::Done, out),
         _ => Err(Error::from(Code::Unsupported).into()),
@@ -345,7 +349,9 @@ fn answered(
             Ok(State::Done)
         }
         (Answer::Reader(reader), Then::File(transfer)) => Ok(file::send(reader, transfer, out)),
-        (Answer::Sink(sink), Then::Put(transfer)) => Ok(State::Receiving(file::Receiving::new(sink, transfer))),
+        (Answer::Sink(sink), Then::Put(transfer, size)) => {
+            Ok(State::Receiving(file::Receiving::new(sink, size, transfer)))
+        }
         (Answer::Done, Then::Done) => {
             reply::no_content(out);
             Ok(State::Done)
