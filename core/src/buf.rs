@@ -95,6 +95,8 @@ pub struct Tx {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
+    /// Something was written since that was last asked.
+    moved: bool,
     #[cfg(feature = "std")]
     file: Option<FileRange>,
     #[cfg(feature = "std")]
@@ -141,9 +143,15 @@ impl Tx {
     /// The first `n` bytes of [`Tx::filled`] were written.
     pub fn sent(&mut self, n: usize) {
         self.start = (self.start + n).min(self.end);
+        self.moved |= n > 0;
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         }
+    }
+
+    /// Whether something was written since this was last asked.
+    pub(crate) fn has_moved(&mut self) -> bool {
+        core::mem::take(&mut self.moved)
     }
 
     /// The stretch to send once [`Tx::filled`] is empty.
@@ -157,6 +165,7 @@ impl Tx {
     pub fn sent_file(&mut self, n: u64) {
         if let Some(f) = &mut self.file {
             f.left = f.left.saturating_sub(n);
+            self.moved |= n > 0;
             if f.left == 0 {
                 self.file = None;
             }

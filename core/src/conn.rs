@@ -61,8 +61,11 @@ pub struct Connection {
     state: State,
     closed: Option<CloseReason>,
     gone: bool,
+    /// When a peer is gone that takes none of what waits for it.
+    untaken: Option<Moment>,
 }
 
+#[allow(clippy::large_enum_variant, reason = "a connection has one, and a box would be an allocation for each request")]
 enum State {
     /// Between requests, or inside a head.
     Head {
@@ -87,7 +90,6 @@ struct Busy {
     /// The peer waits to be told to send its body.
     expects: bool,
     body_until: Option<Moment>,
-    reply_until: Option<(Moment, usize)>,
 }
 
 /// A receive buffer for a body that is a file.
@@ -103,7 +105,7 @@ impl Connection {
     /// A connection that was accepted at `now`.
     pub fn new(handler: Arc<Handler>, now: Moment) -> Self {
         let state = State::Head { scan: HeadScan::default(), until: now.after(times::HEAD), idle: false };
-        Self { handler, state, closed: None, gone: false }
+        Self { handler, state, closed: None, gone: false, untaken: None }
     }
 
     /// Nothing can be written any more: what is running is ended, and then it is closed.
@@ -124,10 +126,28 @@ impl Connection {
     /// Goes on as far as it can. Its work is bounded by what `rx` holds and by the room in `tx`. What may change its answer: bytes in
     /// `rx`, bytes written from `tx`, the time, a wake-up, [`Connection::hang_up`].
     pub fn turn(&mut self, cx: &mut Cx<'_>, rx: &mut RecvBuf, tx: &mut Tx) -> Flow {
+        if tx.has_moved() || tx.is_empty() {
+            self.untaken = None;
+        }
+        if self.untaken.is_some_and(|until| until <= cx.now()) {
+            (self.gone, self.closed) = (true, Some(CloseReason::Fault));
+        }
         if self.gone {
             rx.close();
+            tx.clear();
         }
+        let flow = self.go_on(cx, rx, tx);
+        if !tx.is_empty() {
+            cx.wake_at(*self.untaken.get_or_insert(cx.now().after(times::STALL)), "stall");
+        }
+        flow
+    }
+
+    fn go_on(&mut self, cx: &mut Cx<'_>, rx: &mut RecvBuf, tx: &mut Tx) -> Flow {
         for _ in 0..REQUESTS {
+            if self.gone && self.ends_with_its_peer() {
+                self.closed(CloseReason::PeerClosed);
+            }
             let flow = match &mut self.state {
                 State::Head { .. } => self.head(cx, rx, tx),
                 State::Busy(_) => self.busy(cx, rx, tx),
@@ -155,6 +175,14 @@ impl Connection {
         Flow { read: rx.has_room() && !rx.is_closed(), again: true, shut: false, close: false }
     }
 
+    fn ends_with_its_peer(&self) -> bool {
+        match &self.state {
+            State::Busy(busy) => busy.exchange.ends_with_its_peer(),
+            State::Head { .. } | State::Drain { .. } => true,
+            State::Closed => false,
+        }
+    }
+
     /// Looks for a head, and begins to answer it.
     fn head(&mut self, cx: &mut Cx<'_>, rx: &mut RecvBuf, tx: &mut Tx) -> Option<Flow> {
         let State::Head { scan, until, idle } = &mut self.state else { return None };
@@ -170,6 +198,9 @@ impl Connection {
                 }
                 if rx.is_closed() {
                     return self.closed(CloseReason::PeerClosed);
+                }
+                if *idle && rx.is_empty() && self.handler.is_closing() {
+                    return self.closed(CloseReason::Said);
                 }
                 if *until <= cx.now() {
                     return if rx.is_empty() {
@@ -201,7 +232,7 @@ impl Connection {
         let (decoder, expects) = (Decoder::new(head.framing), head.expect_continue);
         let exchange = Exchange::begin(cx, &self.handler, &head, &mut H1Reply { tx, state: &mut reply });
         rx.consume(end);
-        self.state = State::Busy(Busy { exchange, decoder, reply, expects, body_until: None, reply_until: None });
+        self.state = State::Busy(Busy { exchange, decoder, reply, expects, body_until: None });
         None
     }
 
@@ -224,22 +255,20 @@ impl Connection {
                     tx.put(CONTINUE);
                 }
             }
-            return match busy.stalled(cx, before, rx, tx) {
-                None => Some(Flow {
-                    read: rx.has_room() && !rx.is_closed(),
-                    again: !tx.is_empty(),
-                    shut: false,
-                    close: false,
-                }),
-                Some(Half::Request) => {
-                    busy.exchange.stalled(&self.handler, &mut H1Reply { tx, state: &mut busy.reply });
-                    None
+            if busy.is_stalled(cx, before, rx) {
+                busy.exchange.stalled(&self.handler, &mut H1Reply { tx, state: &mut busy.reply });
+                return None;
+            }
+            if busy.exchange.hears_its_peer_leave() {
+                rx.grow(MAX_HEAD);
+                if !rx.has_room() {
+                    // What leaves no room to hear it is dropped, and nothing behind it is answered.
+                    rx.consume(rx.filled().len());
+                    busy.reply.keep = false;
                 }
-                Some(Half::Reply) => {
-                    self.gone = true;
-                    self.closed(CloseReason::Fault)
-                }
-            };
+            }
+            let read = rx.has_room() && !rx.is_closed();
+            return Some(Flow { read, again: !tx.is_empty(), shut: false, close: false });
         }
         let close = match (busy.reply, busy.decoder.is_done()) {
             (H1State { mode: Mode::Cut, .. }, _) => Some(CloseReason::Cut),
@@ -277,40 +306,24 @@ impl Connection {
     }
 
     fn closed(&mut self, why: CloseReason) -> Option<Flow> {
-        self.closed = Some(why);
+        self.closed.get_or_insert(why);
         self.state = State::Closed;
         None
     }
 }
 
-/// Which half of an exchange makes no progress.
-enum Half {
-    Request,
-    Reply,
-}
-
 impl Busy {
-    /// Whether a half that the peer has to move has not moved for too long.
-    fn stalled(&mut self, cx: &mut Cx<'_>, before: usize, rx: &RecvBuf, tx: &Tx) -> Option<Half> {
-        let stall = cx.now().after(times::STALL);
-        let waits_for_body = self.exchange.wants_body() && rx.is_empty();
-        if !waits_for_body {
+    /// Whether the peer has sent nothing for too long of a body that is waited for.
+    fn is_stalled(&mut self, cx: &mut Cx<'_>, before: usize, rx: &RecvBuf) -> bool {
+        let waits = self.exchange.wants_body() && rx.is_empty();
+        if !waits || before > 0 {
             self.body_until = None;
-        } else if self.body_until.is_none() || before > 0 {
-            self.body_until = Some(stall);
         }
-        self.reply_until = match self.reply_until {
-            _ if tx.is_empty() => None,
-            Some((until, len)) if tx.len() >= len => Some((until, tx.len())),
-            _ => Some((stall, tx.len())),
-        };
-        for (until, half) in [(self.body_until, Half::Request), (self.reply_until.map(|r| r.0), Half::Reply)] {
-            match until {
-                Some(until) if until <= cx.now() => return Some(half),
-                Some(until) => cx.wake_at(until, "stall"),
-                None => {}
-            }
+        if !waits {
+            return false;
         }
-        None
+        let until = *self.body_until.get_or_insert(cx.now().after(times::STALL));
+        cx.wake_at(until, "stall");
+        until <= cx.now()
     }
 }

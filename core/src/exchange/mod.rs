@@ -167,6 +167,16 @@ impl Exchange {
         matches!(self.state, State::Receiving(_))
     }
 
+    /// Whether a command runs, which its peer's leaving ends: it has to be heard.
+    pub fn hears_its_peer_leave(&self) -> bool {
+        matches!(self.state, State::Exec(_))
+    }
+
+    /// Whether it is of no use to a peer that can be sent nothing; anything else is brought to its end.
+    pub fn ends_with_its_peer(&self) -> bool {
+        matches!(self.state, State::Collect { .. } | State::Sending(_) | State::Receiving(_))
+    }
+
     /// The body makes no progress: 408.
     pub(crate) fn stalled(&mut self, handler: &Arc<Handler>, out: &mut dyn Reply) {
         self.state = self.refuse(&Refusal::stalled(), handler, out);
