@@ -100,7 +100,8 @@ pub struct Tx {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
-    taken: u64,
+    /// Something was written since that was last asked.
+    moved: bool,
     #[cfg(feature = "std")]
     file: Option<FileRange>,
     #[cfg(feature = "std")]
@@ -146,11 +147,16 @@ impl Tx {
 
     /// The first `n` bytes of [`Tx::filled`] were written.
     pub fn sent(&mut self, n: usize) {
-        self.taken = self.taken.wrapping_add(n as u64);
         self.start = (self.start + n).min(self.end);
+        self.moved |= n > 0;
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         }
+    }
+
+    /// Whether something was written since this was last asked.
+    pub(crate) fn has_moved(&mut self) -> bool {
+        core::mem::take(&mut self.moved)
     }
 
     /// The stretch to send once [`Tx::filled`] is empty.
@@ -162,9 +168,9 @@ impl Tx {
     /// `n` bytes of the file were sent.
     #[cfg(feature = "std")]
     pub fn sent_file(&mut self, n: u64) {
-        self.taken = self.taken.wrapping_add(n);
         if let Some(f) = &mut self.file {
             f.left = f.left.saturating_sub(n);
+            self.moved |= n > 0;
             if f.left == 0 {
                 self.file = None;
             }
@@ -178,11 +184,6 @@ impl Tx {
             self.file = Some(FileRange { fd: fd.clone(), at: 0, left });
         }
         self.takes_files
-    }
-
-    /// A number that changes with every byte that was sent: as long as it stands, the peer takes nothing.
-    pub(crate) fn taken(&self) -> u64 {
-        self.taken
     }
 
     /// Drops everything: nobody will read it.

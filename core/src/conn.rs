@@ -61,10 +61,11 @@ pub struct Connection {
     state: State,
     closed: Option<CloseReason>,
     gone: bool,
-    /// When it is given up if the peer takes nothing of what is to be written, and how much it had taken when that was set.
-    taken_by: Option<(Moment, u64)>,
+    /// When a peer is gone that takes none of what waits for it.
+    untaken: Option<Moment>,
 }
 
+#[allow(clippy::large_enum_variant, reason = "a connection has one, and a box would be an allocation for each request")]
 enum State {
     /// Between requests, or inside a head.
     Head {
@@ -104,7 +105,7 @@ impl Connection {
     /// A connection that was accepted at `now`.
     pub fn new(handler: Arc<Handler>, now: Moment) -> Self {
         let state = State::Head { scan: HeadScan::default(), until: now.after(times::HEAD), idle: false };
-        Self { handler, state, closed: None, gone: false, taken_by: None }
+        Self { handler, state, closed: None, gone: false, untaken: None }
     }
 
     /// Nothing can be written any more: what is running is ended, and then it is closed.
@@ -125,26 +126,27 @@ impl Connection {
     /// Goes on as far as it can. Its work is bounded by what `rx` holds and by the room in `tx`. What may change its answer: bytes in
     /// `rx`, bytes written from `tx`, the time, a wake-up, [`Connection::hang_up`].
     pub fn turn(&mut self, cx: &mut Cx<'_>, rx: &mut RecvBuf, tx: &mut Tx) -> Flow {
+        if tx.has_moved() || tx.is_empty() {
+            self.untaken = None;
+        }
+        if self.untaken.is_some_and(|until| until <= cx.now()) {
+            (self.gone, self.closed) = (true, Some(CloseReason::Fault));
+        }
         if self.gone {
             rx.close();
-        }
-        let mut flow = self.go_on(cx, rx, tx);
-        if !self.gone && !self.is_taken(cx, tx) {
-            self.gone = true;
-            self.closed(CloseReason::Fault);
-            flow = Flow { read: false, again: false, shut: false, close: true };
-        }
-        if self.gone {
             tx.clear();
+        }
+        let flow = self.go_on(cx, rx, tx);
+        if !tx.is_empty() {
+            cx.wake_at(*self.untaken.get_or_insert(cx.now().after(times::STALL)), "stall");
         }
         flow
     }
 
     fn go_on(&mut self, cx: &mut Cx<'_>, rx: &mut RecvBuf, tx: &mut Tx) -> Flow {
         for _ in 0..REQUESTS {
-            // Nobody is told of anything any more; but a command is ended before the connection is.
-            if self.gone && !matches!(&self.state, State::Busy(busy) if busy.exchange.runs_a_command()) {
-                self.closed(self.closed.unwrap_or(CloseReason::PeerClosed));
+            if self.gone && self.ends_with_its_peer() {
+                self.closed(CloseReason::PeerClosed);
             }
             let flow = match &mut self.state {
                 State::Head { .. } => self.head(cx, rx, tx),
@@ -170,18 +172,12 @@ impl Connection {
         Flow { read: rx.has_room() && !rx.is_closed(), again: true, shut: false, close: false }
     }
 
-    /// Whether the peer takes what is to be written: `false` once it has taken none of it for too long.
-    fn is_taken(&mut self, cx: &mut Cx<'_>, tx: &Tx) -> bool {
-        let (until, _) = match self.taken_by {
-            _ if tx.is_empty() => {
-                self.taken_by = None;
-                return true;
-            }
-            Some((until, taken)) if taken == tx.taken() => (until, taken),
-            _ => *self.taken_by.insert((cx.now().after(times::STALL), tx.taken())),
-        };
-        cx.wake_at(until, "reply stall");
-        cx.now() < until
+    fn ends_with_its_peer(&self) -> bool {
+        match &self.state {
+            State::Busy(busy) => busy.exchange.ends_with_its_peer(),
+            State::Head { .. } | State::Drain { .. } => true,
+            State::Closed => false,
+        }
     }
 
     /// Looks for a head, and begins to answer it.
@@ -199,6 +195,9 @@ impl Connection {
                 }
                 if rx.is_closed() {
                     return self.closed(CloseReason::PeerClosed);
+                }
+                if *idle && rx.is_empty() && self.handler.is_closing() {
+                    return self.closed(CloseReason::Said);
                 }
                 if *until <= cx.now() {
                     return if rx.is_empty() {
@@ -254,16 +253,20 @@ impl Connection {
                     tx.put(CONTINUE);
                 }
             }
-            if busy.stalled(cx, before, rx) {
+            if busy.is_stalled(cx, before, rx) {
                 busy.exchange.stalled(&self.handler, &mut H1Reply { tx, state: &mut busy.reply });
                 return None;
             }
-            return Some(Flow {
-                read: rx.has_room() && !rx.is_closed(),
-                again: !tx.is_empty(),
-                shut: false,
-                close: false,
-            });
+            if busy.exchange.hears_its_peer_leave() {
+                rx.grow(MAX_HEAD);
+                if !rx.has_room() {
+                    // What leaves no room to hear it is dropped, and nothing behind it is answered.
+                    rx.consume(rx.filled().len());
+                    busy.reply.keep = false;
+                }
+            }
+            let read = rx.has_room() && !rx.is_closed();
+            return Some(Flow { read, again: !tx.is_empty(), shut: false, close: false });
         }
         let close = match (busy.reply, busy.decoder.is_done()) {
             (H1State { mode: Mode::Cut, .. }, _) => Some(CloseReason::Cut),
@@ -301,7 +304,7 @@ impl Connection {
     }
 
     fn closed(&mut self, why: CloseReason) -> Option<Flow> {
-        self.closed = Some(why);
+        self.closed.get_or_insert(why);
         self.state = State::Closed;
         None
     }
@@ -309,14 +312,15 @@ impl Connection {
 
 impl Busy {
     /// Whether the peer has sent nothing for too long of a body that is waited for.
-    fn stalled(&mut self, cx: &mut Cx<'_>, before: usize, rx: &RecvBuf) -> bool {
-        if !(self.exchange.wants_body() && rx.is_empty()) {
+    fn is_stalled(&mut self, cx: &mut Cx<'_>, before: usize, rx: &RecvBuf) -> bool {
+        let waits = self.exchange.wants_body() && rx.is_empty();
+        if !waits || before > 0 {
             self.body_until = None;
+        }
+        if !waits {
             return false;
         }
-        let stall = cx.now().after(times::STALL);
-        let until = self.body_until.filter(|_| before == 0).unwrap_or(stall);
-        self.body_until = Some(until);
+        let until = *self.body_until.get_or_insert(cx.now().after(times::STALL));
         cx.wake_at(until, "stall");
         until <= cx.now()
     }

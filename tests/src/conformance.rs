@@ -201,7 +201,8 @@ fn about(s: &Subject, _: &str) {
     let env = s.exec(&s.program(Program::Env)).unwrap();
     let mut told: Vec<_> = String::from_utf8(env.stdout).unwrap().lines().map(String::from).collect();
     let mut said = about.env.clone();
-    (told.sort(), said.sort());
+    told.sort();
+    said.sort();
     assert_eq!(told, said, "what info says of the environment is what a command finds");
 }
 

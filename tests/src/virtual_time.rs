@@ -22,6 +22,8 @@ pub struct Wire {
     rx: RecvBuf,
     tx: Tx,
     runtime: Counted,
+    incoming: Vec<u8>,
+    finished: bool,
     /// The time.
     pub now: Moment,
     /// Everything that was written.
@@ -45,6 +47,8 @@ impl Wire {
             rx,
             tx,
             runtime: Counted::default(),
+            incoming: Vec::new(),
+            finished: false,
             now,
             out: Vec::new(),
             window: usize::MAX,
@@ -54,25 +58,15 @@ impl Wire {
         }
     }
 
-    /// Gives it bytes, as many at a time as it has room for; stops when it wants no more.
-    pub fn send(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() && !self.closed {
-            let flow = self.turn();
-            if !flow.read {
-                return;
-            }
-            let room = self.rx.spare();
-            let n = room.len().min(bytes.len());
-            room[..n].copy_from_slice(&bytes[..n]);
-            self.rx.commit(n);
-            bytes = &bytes[n..];
-        }
+    /// Gives it bytes, as it has room for them and wants them.
+    pub fn send(&mut self, bytes: &[u8]) {
+        self.incoming.extend_from_slice(bytes);
         self.turn();
     }
 
-    /// The peer sends no more.
+    /// The peer sends no more, once what it sent was read.
     pub fn hang_up(&mut self) {
-        self.rx.close();
+        self.finished = true;
         self.turn();
     }
 
@@ -121,9 +115,27 @@ impl Wire {
                 self.ended_at = Some(self.now);
             }
             self.closed |= flow.close && self.tx.is_empty();
-            if self.closed || !(wrote && flow.again) && due != Some(self.now) {
+            let goes_on = flow.read && !self.closed && self.read() || wrote && flow.again;
+            if self.closed || !goes_on && due != Some(self.now) {
                 return flow;
             }
         }
+    }
+
+    /// Whether something was read: bytes, or their end.
+    fn read(&mut self) -> bool {
+        if self.incoming.is_empty() {
+            let ends = self.finished && !self.rx.is_closed();
+            if ends {
+                self.rx.close();
+            }
+            return ends;
+        }
+        let room = self.rx.spare();
+        let n = room.len().min(self.incoming.len());
+        room[..n].copy_from_slice(&self.incoming[..n]);
+        self.rx.commit(n);
+        self.incoming.drain(..n);
+        n > 0
     }
 }

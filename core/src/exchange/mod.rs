@@ -163,17 +163,22 @@ impl Exchange {
         matches!(self.state, State::Collect { .. } | State::Receiving(_)) && !self.body_read
     }
 
-    /// Whether a command runs for this request: it is ended before its request is.
-    pub(crate) fn runs_a_command(&self) -> bool {
-        matches!(self.state, State::Exec(_))
-    }
-
     /// How much of a body that is a file is coming, at most: a buffer that large serves it best.
     pub fn bulk(&self) -> u64 {
         match &self.state {
             State::Receiving(receiving) => receiving.size.unwrap_or(u64::MAX),
             _ => 0,
         }
+    }
+
+    /// Whether a command runs, which its peer's leaving ends: it has to be heard.
+    pub fn hears_its_peer_leave(&self) -> bool {
+        matches!(self.state, State::Exec(_))
+    }
+
+    /// Whether it is of no use to a peer that can be sent nothing; anything else is brought to its end.
+    pub fn ends_with_its_peer(&self) -> bool {
+        matches!(self.state, State::Collect { .. } | State::Sending(_) | State::Receiving(_))
     }
 
     /// The body makes no progress: 408.
