@@ -293,6 +293,10 @@ impl Busy {
     /// Whether a half that the peer has to move has not moved for too long.
     fn stalled(&mut self, cx: &mut Cx<'_>, before: usize, rx: &RecvBuf, tx: &Tx) -> Option<Half> {
         let stall = cx.now().after(times::STALL);
+        if self.exchange.is_patient() {
+            (self.body_until, self.reply_until) = (None, None);
+            return None;
+        }
         let waits_for_body = self.exchange.wants_body() && rx.is_empty();
         if !waits_for_body {
             self.body_until = None;

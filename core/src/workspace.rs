@@ -159,6 +159,8 @@ impl About {
             descriptor,
             links: true,
             reach: Reach::None,
+            start: false,
+            connect: false,
             env: Vec::new(),
             bounds: None,
             extensions: Vec::new(),
