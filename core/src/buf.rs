@@ -95,6 +95,7 @@ pub struct Tx {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
+    taken: u64,
     #[cfg(feature = "std")]
     file: Option<FileRange>,
     #[cfg(feature = "std")]
@@ -140,6 +141,7 @@ impl Tx {
 
     /// The first `n` bytes of [`Tx::filled`] were written.
     pub fn sent(&mut self, n: usize) {
+        self.taken = self.taken.wrapping_add(n as u64);
         self.start = (self.start + n).min(self.end);
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -155,6 +157,7 @@ impl Tx {
     /// `n` bytes of the file were sent.
     #[cfg(feature = "std")]
     pub fn sent_file(&mut self, n: u64) {
+        self.taken = self.taken.wrapping_add(n);
         if let Some(f) = &mut self.file {
             f.left = f.left.saturating_sub(n);
             if f.left == 0 {
@@ -170,6 +173,11 @@ impl Tx {
             self.file = Some(FileRange { fd: fd.clone(), at: 0, left });
         }
         self.takes_files
+    }
+
+    /// A number that changes with every byte that was sent: as long as it stands, the peer takes nothing.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken
     }
 
     /// Drops everything: nobody will read it.

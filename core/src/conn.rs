@@ -61,6 +61,8 @@ pub struct Connection {
     state: State,
     closed: Option<CloseReason>,
     gone: bool,
+    /// When it is given up if the peer takes nothing of what is to be written, and how much it had taken when that was set.
+    taken_by: Option<(Moment, u64)>,
 }
 
 enum State {
@@ -87,7 +89,6 @@ struct Busy {
     /// The peer waits to be told to send its body.
     expects: bool,
     body_until: Option<Moment>,
-    reply_until: Option<(Moment, usize)>,
 }
 
 /// A receive buffer for a body that is a file.
@@ -103,7 +104,7 @@ impl Connection {
     /// A connection that was accepted at `now`.
     pub fn new(handler: Arc<Handler>, now: Moment) -> Self {
         let state = State::Head { scan: HeadScan::default(), until: now.after(times::HEAD), idle: false };
-        Self { handler, state, closed: None, gone: false }
+        Self { handler, state, closed: None, gone: false, taken_by: None }
     }
 
     /// Nothing can be written any more: what is running is ended, and then it is closed.
@@ -127,7 +128,24 @@ impl Connection {
         if self.gone {
             rx.close();
         }
+        let mut flow = self.go_on(cx, rx, tx);
+        if !self.gone && !self.is_taken(cx, tx) {
+            self.gone = true;
+            self.closed(CloseReason::Fault);
+            flow = Flow { read: false, again: false, shut: false, close: true };
+        }
+        if self.gone {
+            tx.clear();
+        }
+        flow
+    }
+
+    fn go_on(&mut self, cx: &mut Cx<'_>, rx: &mut RecvBuf, tx: &mut Tx) -> Flow {
         for _ in 0..REQUESTS {
+            // Nobody is told of anything any more; but a command is ended before the connection is.
+            if self.gone && !matches!(&self.state, State::Busy(busy) if busy.exchange.runs_a_command()) {
+                self.closed(self.closed.unwrap_or(CloseReason::PeerClosed));
+            }
             let flow = match &mut self.state {
                 State::Head { .. } => self.head(cx, rx, tx),
                 State::Busy(_) => self.busy(cx, rx, tx),
@@ -144,15 +162,27 @@ impl Connection {
                 }
                 State::Closed => Some(Flow { read: false, again: false, shut: false, close: true }),
             };
-            if self.gone {
-                tx.clear();
-            }
             if let Some(flow) = flow {
                 return flow;
             }
         }
         cx.again();
         Flow { read: rx.has_room() && !rx.is_closed(), again: true, shut: false, close: false }
+    }
+
+    /// Whether the peer takes what is to be written: `false` once it has taken none of it for too long.
+    fn is_taken(&mut self, cx: &mut Cx<'_>, tx: &Tx) -> bool {
+        let patient = matches!(&self.state, State::Busy(busy) if busy.exchange.is_patient());
+        let (until, _) = match self.taken_by {
+            _ if tx.is_empty() || patient => {
+                self.taken_by = None;
+                return true;
+            }
+            Some((until, taken)) if taken == tx.taken() => (until, taken),
+            _ => *self.taken_by.insert((cx.now().after(times::STALL), tx.taken())),
+        };
+        cx.wake_at(until, "reply stall");
+        cx.now() < until
     }
 
     /// Looks for a head, and begins to answer it.
@@ -201,7 +231,7 @@ impl Connection {
         let (decoder, expects) = (Decoder::new(head.framing), head.expect_continue);
         let exchange = Exchange::begin(cx, &self.handler, &head, &mut H1Reply { tx, state: &mut reply });
         rx.consume(end);
-        self.state = State::Busy(Busy { exchange, decoder, reply, expects, body_until: None, reply_until: None });
+        self.state = State::Busy(Busy { exchange, decoder, reply, expects, body_until: None });
         None
     }
 
@@ -224,22 +254,16 @@ impl Connection {
                     tx.put(CONTINUE);
                 }
             }
-            return match busy.stalled(cx, before, rx, tx) {
-                None => Some(Flow {
-                    read: rx.has_room() && !rx.is_closed(),
-                    again: !tx.is_empty(),
-                    shut: false,
-                    close: false,
-                }),
-                Some(Half::Request) => {
-                    busy.exchange.stalled(&self.handler, &mut H1Reply { tx, state: &mut busy.reply });
-                    None
-                }
-                Some(Half::Reply) => {
-                    self.gone = true;
-                    self.closed(CloseReason::Fault)
-                }
-            };
+            if busy.stalled(cx, before, rx) {
+                busy.exchange.stalled(&self.handler, &mut H1Reply { tx, state: &mut busy.reply });
+                return None;
+            }
+            return Some(Flow {
+                read: rx.has_room() && !rx.is_closed(),
+                again: !tx.is_empty(),
+                shut: false,
+                close: false,
+            });
         }
         let close = match (busy.reply, busy.decoder.is_done()) {
             (H1State { mode: Mode::Cut, .. }, _) => Some(CloseReason::Cut),
@@ -283,38 +307,17 @@ impl Connection {
     }
 }
 
-/// Which half of an exchange makes no progress.
-enum Half {
-    Request,
-    Reply,
-}
-
 impl Busy {
-    /// Whether a half that the peer has to move has not moved for too long.
-    fn stalled(&mut self, cx: &mut Cx<'_>, before: usize, rx: &RecvBuf, tx: &Tx) -> Option<Half> {
-        let stall = cx.now().after(times::STALL);
-        if self.exchange.is_patient() {
-            (self.body_until, self.reply_until) = (None, None);
-            return None;
-        }
-        let waits_for_body = self.exchange.wants_body() && rx.is_empty();
-        if !waits_for_body {
+    /// Whether the peer has sent nothing for too long of a body that is waited for.
+    fn stalled(&mut self, cx: &mut Cx<'_>, before: usize, rx: &RecvBuf) -> bool {
+        if self.exchange.is_patient() || !(self.exchange.wants_body() && rx.is_empty()) {
             self.body_until = None;
-        } else if self.body_until.is_none() || before > 0 {
-            self.body_until = Some(stall);
+            return false;
         }
-        self.reply_until = match self.reply_until {
-            _ if tx.is_empty() => None,
-            Some((until, len)) if tx.len() >= len => Some((until, tx.len())),
-            _ => Some((stall, tx.len())),
-        };
-        for (until, half) in [(self.body_until, Half::Request), (self.reply_until.map(|r| r.0), Half::Reply)] {
-            match until {
-                Some(until) if until <= cx.now() => return Some(half),
-                Some(until) => cx.wake_at(until, "stall"),
-                None => {}
-            }
-        }
-        None
+        let stall = cx.now().after(times::STALL);
+        let until = self.body_until.filter(|_| before == 0).unwrap_or(stall);
+        self.body_until = Some(until);
+        cx.wake_at(until, "stall");
+        until <= cx.now()
     }
 }

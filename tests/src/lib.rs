@@ -2,5 +2,8 @@
 
 pub mod conformance;
 pub mod http1;
+pub mod recorder;
 pub mod replies;
+pub mod requests;
+pub mod served;
 pub mod virtual_time;

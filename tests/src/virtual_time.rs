@@ -1,7 +1,7 @@
 //! A connection of the server on a virtual clock: bytes and moments in, bytes out, nothing else.
 
 use farside_core::{Connection, Cx, Flow, Handler, RecvBuf, Runtime, Tx, wire::Moment};
-use std::{sync::Arc, task::Waker};
+use std::{sync::Arc, task::Waker, time::Duration};
 
 /// Entropy of a test: the same bytes each run.
 #[derive(Debug, Default)]
@@ -26,6 +26,8 @@ pub struct Wire {
     pub now: Moment,
     /// Everything that was written.
     pub out: Vec<u8>,
+    /// How many bytes its peer still takes.
+    pub window: usize,
     /// When the writing side was shut, or the connection closed.
     pub ended_at: Option<Moment>,
     /// Whether the connection was closed.
@@ -45,6 +47,7 @@ impl Wire {
             runtime: Counted::default(),
             now,
             out: Vec::new(),
+            window: usize::MAX,
             ended_at: None,
             closed: false,
             due: None,
@@ -73,6 +76,27 @@ impl Wire {
         self.turn();
     }
 
+    /// Writing to the peer failed.
+    pub fn reset(&mut self) {
+        self.rx.close();
+        self.tx.clear();
+        self.conn.hang_up();
+        self.turn();
+    }
+
+    /// How many bytes wait for the peer to take them.
+    pub fn waiting(&self) -> usize {
+        self.tx.len()
+    }
+
+    /// Lets so much time pass, and every moment in it that it waits for.
+    pub fn pass(&mut self, time: Duration) {
+        let end = self.now.after(time);
+        while self.due.is_some_and(|due| due <= end) && self.wait() {}
+        self.now = end;
+        self.turn();
+    }
+
     /// Lets time pass to the next moment it waits for; false when it waits for none.
     pub fn wait(&mut self) -> bool {
         let Some(due) = self.due.filter(|_| !self.closed) else { return false };
@@ -81,20 +105,22 @@ impl Wire {
         true
     }
 
-    /// Turns until nothing is left to write.
+    /// Turns until nothing is left to do at this moment.
     pub fn turn(&mut self) -> Flow {
         loop {
             let mut cx = Cx::new(self.now, Waker::noop(), &mut self.runtime);
             let flow = self.conn.turn(&mut cx, &mut self.rx, &mut self.tx);
             let due = cx.due().map(|due| due.at);
-            let wrote = !self.tx.is_empty();
-            self.out.extend_from_slice(self.tx.filled());
-            self.tx.sent(self.tx.filled().len());
+            let n = self.tx.filled().len().min(self.window);
+            let wrote = n > 0;
+            self.out.extend_from_slice(&self.tx.filled()[..n]);
+            self.tx.sent(n);
+            self.window -= n;
             self.due = due;
-            if (flow.shut || flow.close) && self.ended_at.is_none() {
+            if (flow.shut || flow.close) && self.tx.is_empty() && self.ended_at.is_none() {
                 self.ended_at = Some(self.now);
             }
-            self.closed |= flow.close;
+            self.closed |= flow.close && self.tx.is_empty();
             if self.closed || !(wrote && flow.again) && due != Some(self.now) {
                 return flow;
             }

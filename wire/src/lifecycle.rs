@@ -82,6 +82,7 @@ pub struct Lifecycle {
     stderr: Claim,
     waited: bool,
     closing: bool,
+    forgotten: bool,
     status: Option<WaitStatus>,
 }
 
@@ -89,7 +90,15 @@ impl Lifecycle {
     /// A process that runs. Its standard error can be read only if it was asked for.
     pub fn new(stderr: bool) -> Self {
         let stderr = if stderr { Claim::Free } else { Claim::None };
-        Self { input: Input::Free, stdout: Claim::Free, stderr, waited: false, closing: false, status: None }
+        Self {
+            input: Input::Free,
+            stdout: Claim::Free,
+            stderr,
+            waited: false,
+            closing: false,
+            forgotten: false,
+            status: None,
+        }
     }
 
     /// How it ended, once it has.
@@ -121,6 +130,7 @@ impl Lifecycle {
             Event::StdinCut => {}
             Event::Stdout if self.closing => return Err(Code::Closed.into()),
             Event::Stdout => claim(&mut self.stdout)?,
+            Event::Stderr if self.forgotten && self.stderr != Claim::None => return Err(Code::Closed.into()),
             Event::Stderr => claim(&mut self.stderr)?,
             Event::Wait => match &self.status {
                 Some(status) => return Ok(Granted::Status(status.clone())),
@@ -155,9 +165,7 @@ impl Lifecycle {
             }
             Event::Exited(_) => {}
             Event::Forgotten => {
-                if self.stderr == Claim::Free {
-                    self.stderr = Claim::Taken;
-                }
+                self.forgotten = true;
                 effects.push(Effect::DropStreams);
             }
         }
@@ -231,7 +239,10 @@ mod tests {
         step(&mut life, Event::WaiterLeft).0.unwrap();
         assert_eq!(step(&mut life, Event::Wait).0, Ok(Granted::Later));
         let status = WaitStatus::Exited(3);
-        assert_eq!(step(&mut life, Event::Exited(status.clone())).1, [Effect::CloseInput, Effect::AnswerWaiter(status)]);
+        assert_eq!(
+            step(&mut life, Event::Exited(status.clone())).1,
+            [Effect::CloseInput, Effect::AnswerWaiter(status)]
+        );
     }
 
     #[test]
@@ -243,6 +254,15 @@ mod tests {
         step(&mut life, Event::Exited(WaitStatus::Exited(0))).0.unwrap();
         assert_eq!(step(&mut life, Event::Stdout).0, Err(Code::Exist));
         assert_eq!(step(&mut life, Event::Control).0, Err(Code::ProcessDone));
+    }
+
+    #[test]
+    fn nothing_is_served_of_what_is_forgotten() {
+        let mut life = running();
+        step(&mut life, Event::Close).0.unwrap();
+        step(&mut life, Event::Exited(WaitStatus::Exited(0))).0.unwrap();
+        assert_eq!(step(&mut life, Event::Forgotten).1, [Effect::DropStreams]);
+        assert_eq!(step(&mut life, Event::Stderr).0, Err(Code::Closed));
     }
 
     #[test]

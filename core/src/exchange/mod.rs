@@ -60,7 +60,10 @@ enum State {
     Exec(exec::Running),
     /// A process is being started.
     #[cfg(feature = "std")]
-    Launching { call: Called, launch: alloc::boxed::Box<session::Launch> },
+    Launching {
+        call: Called,
+        launch: alloc::boxed::Box<session::Launch>,
+    },
     /// Something of a session takes a while.
     #[cfg(feature = "std")]
     Waiting(session::Waiting),
@@ -243,6 +246,11 @@ impl Exchange {
         return matches!(self.state, State::Input(_) | State::Output(_) | State::Waiting(_));
         #[cfg(not(feature = "std"))]
         false
+    }
+
+    /// Whether a command runs for this request: it is ended before its request is.
+    pub(crate) fn runs_a_command(&self) -> bool {
+        matches!(self.state, State::Exec(_))
     }
 
     /// Whether a large body is coming: a large buffer then serves it best.

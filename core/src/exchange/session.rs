@@ -163,7 +163,13 @@ enum Asked {
 }
 
 /// The three keyed starts.
-fn start(cx: &mut Cx<'_>, handler: &Arc<Handler>, job: &Job, body: &[u8], out: &mut dyn Reply) -> Result<State, Refusal> {
+fn start(
+    cx: &mut Cx<'_>,
+    handler: &Arc<Handler>,
+    job: &Job,
+    body: &[u8],
+    out: &mut dyn Reply,
+) -> Result<State, Refusal> {
     let mut print = Vec::from([job.route.id as u8]);
     let (asked, key, how) = match job.route.id {
         RouteId::StartProcess => {

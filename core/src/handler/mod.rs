@@ -24,11 +24,7 @@ use crate::{
     wire::{Bounds, Error, times},
     workspace::Workspace,
 };
-use alloc::{
-    collections::BTreeMap,
-    sync::Arc,
-    vec::Vec,
-};
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 use core::{
     sync::atomic::{AtomicBool, Ordering::SeqCst},
     task::{Poll, Waker},
@@ -133,6 +129,14 @@ impl Handler {
         if self.is_closing() && self.is_idle() {
             self.state.with(|s| core::mem::take(&mut s.closers)).into_iter().for_each(Waker::wake);
         }
+    }
+}
+
+#[cfg(feature = "std")]
+impl Drop for Handler {
+    /// The keeper sees that it is over.
+    fn drop(&mut self) {
+        self.sessions.with(|s| s.inbox.clone()).wake();
     }
 }
 

@@ -8,11 +8,7 @@ use super::{
 use crate::{
     cx::Cx,
     lock::Lock,
-    wire::{
-        Code, Error, Id, Moment, WaitStatus,
-        process::Ended,
-        session::Lease,
-    },
+    wire::{Code, Error, Id, Moment, WaitStatus, process::Ended, session::Lease},
     workspace::Process,
 };
 use alloc::{
@@ -41,6 +37,8 @@ pub(super) struct Sessions {
     next: u64,
     /// Processes the keeper need not keep any more.
     gone: Vec<u64>,
+    /// Whether the keeper was given out.
+    kept: bool,
     pub(super) inbox: Arc<Inbox>,
 }
 
@@ -107,7 +105,7 @@ pub(crate) enum Found {
 impl Default for Sessions {
     fn default() -> Self {
         let (all, of_owner, due) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Self { all, of_owner, due, next: 0, gone: Vec::new(), inbox: Inbox::new() }
+        Self { all, of_owner, due, next: 0, gone: Vec::new(), kept: false, inbox: Inbox::new() }
     }
 }
 
@@ -186,9 +184,10 @@ impl Session {
 }
 
 impl Handler {
-    /// Looks after sessions and processes: run it beside the connections.
-    pub fn keeper(self: &Arc<Self>) -> Keeper {
-        Keeper::new(self, self.sessions.with(|s| s.inbox.clone()))
+    /// What looks after sessions and processes, once: run it beside the connections, whichever listeners they come from.
+    pub fn keeper(self: &Arc<Self>) -> Option<Keeper> {
+        let inbox = self.sessions.with(|s| (!mem::replace(&mut s.kept, true)).then(|| s.inbox.clone()))?;
+        Some(Keeper::new(self, inbox))
     }
 
     pub(crate) fn open_session(&self, cx: &mut Cx<'_>, owner: &Arc<str>) -> Result<Lease, Error> {
@@ -350,7 +349,8 @@ impl Handler {
                     let key: Arc<str> = key.into();
                     session.entries.insert(key.clone(), entry);
                     session.live += 1;
-                    let place = Place { handler: self.clone(), session: id.into(), key, start: Some(start), error: None };
+                    let place =
+                        Place { handler: self.clone(), session: id.into(), key, start: Some(start), error: None };
                     Ok(Begin::New(place))
                 }
             }

@@ -1,0 +1,86 @@
+//! A handler served over sockets of this machine, by either runtime.
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a machine that cannot serve fails the test")]
+
+use crate::conformance::Runner;
+use farside_core::Handler;
+use std::{
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::Arc,
+    thread::JoinHandle,
+    time::Duration,
+};
+
+/// A server that runs.
+pub struct Served {
+    /// Where it listens.
+    pub at: SocketAddr,
+    server: Server,
+}
+
+enum Server {
+    Std(farside_std::Server),
+    Smol { server: farside_smol::Server, executor: Arc<smol::Executor<'static>>, thread: Thread },
+}
+
+/// A thread that runs an executor until this goes.
+struct Thread {
+    stop: Option<smol::channel::Sender<()>>,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let _ = self.handle.take().map(JoinHandle::join);
+    }
+}
+
+impl Served {
+    /// Serves `handler` on a port of the loopback.
+    pub fn new(runner: Runner, handler: Arc<Handler>) -> Self {
+        Self::on("127.0.0.1:0", runner, handler)
+    }
+
+    /// Serves `handler` there.
+    pub fn on(address: &str, runner: Runner, handler: Arc<Handler>) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
+        let at = listener.local_addr().unwrap();
+        let server = match runner {
+            Runner::Std => Server::Std(farside_std::serve(listener, handler).unwrap()),
+            Runner::Smol => {
+                let executor = Arc::new(smol::Executor::new());
+                let server = farside_smol::serve(listener, handler, &executor).unwrap();
+                let (stop, stopped) = smol::channel::bounded::<()>(1);
+                let running = executor.clone();
+                let run = move || {
+                    let _ = smol::block_on(running.run(async move { stopped.recv().await }));
+                };
+                let thread = Thread { stop: Some(stop), handle: Some(std::thread::spawn(run)) };
+                Server::Smol { server, executor, thread }
+            }
+        };
+        Self { at, server }
+    }
+
+    /// A connection to it.
+    pub fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.at).unwrap()
+    }
+
+    /// Closes it gracefully.
+    pub fn close(self, patience: Duration) {
+        match self.server {
+            Server::Std(server) => server.close(patience),
+            Server::Smol { server, executor, thread } => {
+                smol::block_on(executor.run(server.close(patience)));
+                drop(thread);
+            }
+        }
+    }
+}
+
+/// Runs a test on both runtimes.
+pub fn on_both(test: impl Fn(Runner)) {
+    test(Runner::Std);
+    test(Runner::Smol);
+}
