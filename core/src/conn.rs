@@ -126,7 +126,8 @@ impl Connection {
     /// Goes on as far as it can. Its work is bounded by what `rx` holds and by the room in `tx`. What may change its answer: bytes in
     /// `rx`, bytes written from `tx`, the time, a wake-up, [`Connection::hang_up`].
     pub fn turn(&mut self, cx: &mut Cx<'_>, rx: &mut RecvBuf, tx: &mut Tx) -> Flow {
-        if tx.has_moved() || tx.is_empty() {
+        let patient = matches!(&self.state, State::Busy(busy) if busy.exchange.is_patient());
+        if tx.has_moved() || tx.is_empty() || patient {
             self.untaken = None;
         }
         if self.untaken.is_some_and(|until| until <= cx.now()) {
@@ -137,7 +138,7 @@ impl Connection {
             tx.clear();
         }
         let flow = self.go_on(cx, rx, tx);
-        if !tx.is_empty() {
+        if !(tx.is_empty() || patient) {
             cx.wake_at(*self.untaken.get_or_insert(cx.now().after(times::STALL)), "stall");
         }
         flow
@@ -313,7 +314,7 @@ impl Connection {
 impl Busy {
     /// Whether the peer has sent nothing for too long of a body that is waited for.
     fn is_stalled(&mut self, cx: &mut Cx<'_>, before: usize, rx: &RecvBuf) -> bool {
-        let waits = self.exchange.wants_body() && rx.is_empty();
+        let waits = self.exchange.wants_body() && rx.is_empty() && !self.exchange.is_patient();
         if !waits || before > 0 {
             self.body_until = None;
         }

@@ -75,6 +75,7 @@ impl Local {
         };
         let mut about = About::new(path, descriptor);
         about.env = env.clone();
+        about.start = true;
         about.reach = process::reach();
         Ok(Self {
             root: Arc::new(root),
@@ -120,6 +121,7 @@ impl Workspace for Local {
             Op::Create { name, perm, .. } => self.create(name, perm),
             Op::Remove { name } => remove::remove(&self.root, name),
             Op::Exec(command) => process::exec(&self.root, &self.env, command).map(Answer::Exec),
+            Op::Start(start) => process::start(&self.root, &self.env, start).map(Answer::Process),
             _ => Err(Code::Unsupported.into()),
         }
         .into()

@@ -24,7 +24,8 @@ impl Workspace for Fake {
             Op::Stat { name, .. } | Op::ReadLink { name } | Op::ReadDir { name, .. } | Op::Open { name } => name,
             Op::Create { name, .. } | Op::Remove { name } => name,
             Op::Exec(command) => &command.dir,
-            Op::About => "",
+            Op::Start(start) => &start.dir,
+            Op::About | Op::Connect { .. } => "",
         };
         if name == "absent" {
             return Called::Now(Some(Err(Code::NotExist.into())));
@@ -47,6 +48,7 @@ fn answer(op: &Op<'_>, room: &mut dyn Room) -> Result<Answer, Error> {
         Op::Create { name, .. } => Answer::Sink(Box::new(Put { full: name == "full" })),
         Op::Remove { .. } => Answer::Done,
         Op::Exec(command) => Answer::Exec(Box::new(Run::new(command))),
+        Op::Start(_) | Op::Connect { .. } => return Err(Code::Unsupported.into()),
     })
 }
 

@@ -13,7 +13,7 @@ mod request;
 
 use crate::{
     lock::Lock,
-    wire::{Bounds, Error, base_url::BaseUrl, route::RouteId},
+    wire::{Bounds, Code, Error, base_url::BaseUrl, route::RouteId},
     workspace::{About, Answer, Call, Called, Dial, Op, Room, Workspace},
 };
 use alloc::{boxed::Box, string::String, sync::Arc};
@@ -105,6 +105,7 @@ impl Remote {
             Op::ReadDir { name, max } => (RouteId::ReadDir, name, Then::Listing(max)),
             Op::Open { name } => (RouteId::ReadFile, name, Then::Reader),
             Op::Remove { name } => (RouteId::Remove, name, Then::Done),
+            Op::Start(_) | Op::Connect { .. } => return Err(Code::Unsupported.into()),
         };
         let out = self.0.server.request(route, None, &[("path", name)], Content::None);
         Ok(Box::new(Asking::new(Ask::new(self.0.clone(), route, out), then)))

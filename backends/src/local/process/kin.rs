@@ -4,7 +4,8 @@ use super::{
     mark::{Carries, Mark},
     procfs::{Stat, each_pid, last_pid, pid_max},
 };
-use farside_core::wire::Signal;
+use crate::errno::failed;
+use farside_core::wire::{Code, Error, Signal};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fd::{AsFd, OwnedFd},
@@ -75,6 +76,18 @@ impl Kin {
         if !self.exited && !self.reaped {
             self.reach(Sig::from_named_raw(signal.number()).unwrap_or(Sig::KILL));
         }
+    }
+
+    /// Sends a signal to the leader's group, while the leader lives.
+    ///
+    /// # Errors
+    /// `process_done` once it exited.
+    pub(super) fn signal_group(&mut self, signal: Signal) -> Result<(), Error> {
+        if self.exited || self.reaped || self.exit().is_ok() {
+            return Err(Code::ProcessDone.into());
+        }
+        let signal = Sig::from_named_raw(signal.number()).ok_or(Error::invalid("signal"))?;
+        kill_process_group(self.leader, signal).map_err(failed)
     }
 
     /// Kills all of them, one round. Once a round found nobody alive, the leader is reaped, and it is over.

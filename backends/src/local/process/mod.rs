@@ -20,9 +20,9 @@ use crate::{
     errno::failed,
 };
 use farside_core::{
-    Command, Cx, Exec, Exit, Interest, Sink, Source, Watched,
-    process::{Leader, Run},
-    wire::{Error, Reach, Signal, signal::signal_name},
+    Command, Cx, Exec, Exit, Interest, Process, Sink, Source, Start, Watched,
+    process::{Leader, Managed, Run},
+    wire::{Code, Error, Reach, Signal, signal::signal_name},
 };
 use rustix::{
     fd::{AsFd, OwnedFd},
@@ -42,14 +42,44 @@ use std::{
 /// # Errors
 /// Of a command that did not run: nothing of it is left.
 pub(crate) fn exec(root: &Root, env: &Arc<[String]>, command: &Command) -> Result<Box<dyn Exec>, Error> {
-    check(command)?;
-    let dir = root.open_dir(if command.dir.is_empty() { "." } else { &command.dir })?;
-    let env = environment(env, &command.env);
-    let program = lookup::program(command.args.first().map_or("", String::as_str), &env)?;
-    let args = command.args.iter().map(|arg| c_string(arg)).collect::<Result<Vec<_>, _>>()?;
-    let env = env.into_iter().map(c_string).collect::<Result<Vec<_>, _>>()?;
-    let processes = Processes::start(&dir, &program, &args, &env, !command.stdin.is_empty()).map_err(failed)?;
+    check(&command.args, &command.env)?;
+    let streams = Streams { input: !command.stdin.is_empty(), error: true };
+    let processes = launch(root, env, (&command.args, &command.dir, &command.env), streams)?;
     Ok(Box::new(Run::new(processes, command)))
+}
+
+/// Starts a process that outlives the call, as [`exec`] starts a command.
+///
+/// # Errors
+/// Of a process that did not run: nothing of it is left. `unsupported` for one on a terminal.
+pub(crate) fn start(root: &Root, env: &Arc<[String]>, start: &Start) -> Result<Box<dyn Process>, Error> {
+    check(&start.args, &start.env)?;
+    if start.terminal.is_some() {
+        return Err(Code::Unsupported.into());
+    }
+    let streams = Streams { input: true, error: start.stderr };
+    let processes = launch(root, env, (&start.args, &start.dir, &start.env), streams)?;
+    Ok(Box::new(Managed::new(processes, start.timeout)))
+}
+
+/// Which streams have somebody at their other end; the others lead nowhere.
+struct Streams {
+    input: bool,
+    error: bool,
+}
+
+fn launch(
+    root: &Root,
+    env: &Arc<[String]>,
+    (args, dir, own): (&[String], &str, &[String]),
+    streams: Streams,
+) -> Result<Processes, Error> {
+    let dir = root.open_dir(if dir.is_empty() { "." } else { dir })?;
+    let env = environment(env, own);
+    let program = lookup::program(args.first().map_or("", String::as_str), &env)?;
+    let args = args.iter().map(|arg| c_string(arg)).collect::<Result<Vec<_>, _>>()?;
+    let env = env.into_iter().map(c_string).collect::<Result<Vec<_>, _>>()?;
+    Processes::start(&dir, &program, &args, &env, streams).map_err(failed)
 }
 
 /// How far the end of a command reaches here: without `/proc` nobody outside its group is found.
@@ -71,14 +101,25 @@ struct Processes {
 const BUSY: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 impl Processes {
-    fn start(dir: &OwnedFd, program: &CStr, args: &[CString], env: &[CString], input: bool) -> Result<Self, Errno> {
-        let (stdin, feed) = match input {
+    fn start(
+        dir: &OwnedFd,
+        program: &CStr,
+        args: &[CString],
+        env: &[CString],
+        streams: Streams,
+    ) -> Result<Self, Errno> {
+        let nowhere = |way| openat(CWD, "/dev/null", way | OFlags::CLOEXEC, Mode::empty());
+        let (stdin, feed) = match streams.input {
             true => pipe().map(|(read, write)| (read, Some(write)))?,
-            false => (openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?, None),
+            false => (nowhere(OFlags::RDONLY)?, None),
         };
-        let ((read_out, stdout), (read_err, stderr)) = (pipe()?, pipe()?);
+        let (read_out, stdout) = pipe()?;
+        let (read_err, stderr) = match streams.error {
+            true => pipe().map(|(read, write)| (Some(read), write))?,
+            false => (None, nowhere(OFlags::WRONLY)?),
+        };
         let [stdin, stdout, stderr] = [above_streams(stdin)?, above_streams(stdout)?, above_streams(stderr)?];
-        let streams = (feed.map(Pipe::new).transpose()?, Pipe::new(read_out)?, Pipe::new(read_err)?);
+        let streams = (feed.map(Pipe::new).transpose()?, Pipe::new(read_out)?, read_err.map(Pipe::new).transpose()?);
         let mark = Mark::new();
         let stdio = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
         let plan = Plan { program, args, env, dir: dir.as_fd(), stdio, mark: mark.map(Mark::limit) };
@@ -94,7 +135,7 @@ impl Processes {
         let Started { pid, pidfd, marked } = started?;
         let exit = Watched::new(pidfd);
         let kin = Kin::new(pid, exit.shared().clone(), mark.filter(|_| marked), born);
-        let (stdin, stdout, stderr) = (streams.0, Some(streams.1), Some(streams.2));
+        let (stdin, stdout, stderr) = (streams.0, Some(streams.1), streams.2);
         Ok(Self { kin, exit, stdin, stdout, stderr })
     }
 }
@@ -114,6 +155,10 @@ impl Leader for Processes {
 
     fn signal(&mut self, signal: Signal) {
         self.kin.signal(signal);
+    }
+
+    fn signal_group(&mut self, signal: Signal) -> Result<(), Error> {
+        self.kin.signal_group(signal)
     }
 
     fn poll_exit(&mut self, cx: &mut Cx<'_>) -> Poll<Result<Exit, Error>> {
