@@ -31,6 +31,6 @@ fails 7 "$farside" exec -- sh -c 'exit 7'
 fails 143 "$farside" exec -- sh -c 'kill -TERM $$'
 fails 124 "$farside" exec --timeout 200ms -- sleep 30
 fails 127 "$farside" exec -- no-such-program
-fails 1 "$farside" cat cli/none
+fails 125 "$farside" cat cli/none
 "$farside" rm cli/small
-fails 1 "$farside" stat cli/small
+fails 125 "$farside" stat cli/small

@@ -5,9 +5,9 @@
 # Cases that are known to fail stand in not-yet.txt. A case that fails beside is tried once more by itself, since many look at times that
 # a busy machine may miss.
 set -euo pipefail
-cd "$(dirname "$0")"
 peers=$(realpath "$1")
-programs=$(realpath "${2:-../../target/debug}")
+programs=$(realpath "${2:-$(dirname "$0")/../../target/debug}")
+cd "$(dirname "$0")"
 . ./lib.sh
 
 # check NAME URL CONFIG: one run of the checker, and one more of the cases that fail.

@@ -2,8 +2,8 @@
 # Clients that others wrote against `farside serve`, on both runtimes. Exits with 0 only if every one of them saw what it should.
 # Takes the program: target/debug/farside without another.
 set -euo pipefail
+farside=$(realpath "${1:-$(dirname "$0")/../../target/debug/farside}")
 cd "$(dirname "$0")"
-farside=$(realpath "${1:-../../target/debug/farside}")
 . ./lib.sh
 
 go build -o "$work/client-go" client.go
