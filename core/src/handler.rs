@@ -75,12 +75,12 @@ impl Handler {
     }
 
     /// Ends every exec politely and starts no other (503 `closed`); everything else is answered until the connections end.
-    /// The task is done once all have ended and been answered, and no transfer is under way.
+    /// The task is done once all have ended and been answered; if one's reader is behind, once its command has had the time to end.
     pub fn close(self: &Arc<Self>) -> Closed {
         self.closing.store(true, SeqCst);
         let running: Vec<_> = self.state.with(|s| s.running.values().cloned().collect());
         running.iter().for_each(|r| r.cancel());
-        Closed(self.clone())
+        Closed { handler: self.clone(), until: None }
     }
 
     /// Whether [`Handler::close`] was called.
@@ -150,12 +150,8 @@ impl State {
         }
     }
 
-    fn is_idle(&self) -> bool {
-        self.transfers == 0 && self.running.is_empty()
-    }
-
     fn wake_closers(&mut self) -> Vec<Waker> {
-        if self.is_idle() { core::mem::take(&mut self.closers) } else { Vec::new() }
+        if self.running.is_empty() { core::mem::take(&mut self.closers) } else { Vec::new() }
     }
 }
 
@@ -229,25 +225,30 @@ pub(crate) struct Transfer(Arc<Handler>);
 
 impl Drop for Transfer {
     fn drop(&mut self) {
-        let wakers = self.0.state.with(|s| {
-            s.transfers -= 1;
-            s.wake_closers()
-        });
-        wakers.into_iter().for_each(Waker::wake);
+        self.0.state.with(|s| s.transfers -= 1);
     }
 }
 
 /// The end of a handler, as a task.
 #[must_use = "run it to wait for the end"]
-pub struct Closed(Arc<Handler>);
+pub struct Closed {
+    handler: Arc<Handler>,
+    until: Option<Moment>,
+}
+
+/// Every rung of a ladder, and then output that others hold open: a command ends sooner.
+const LONGEST_END: Duration =
+    times::LADDER_STEP.saturating_mul(3).saturating_add(times::KILL_ROUNDS).saturating_add(times::HELD_OUTPUT);
 
 impl Task for Closed {
     type Out = ();
 
     fn poll(&mut self, cx: &mut Cx<'_>) -> Poll<()> {
+        let until = *self.until.get_or_insert(cx.now().after(LONGEST_END));
+        cx.wake_at(until, "close");
         let waker = cx.waker().clone();
-        self.0.state.with(|s| {
-            if s.is_idle() {
+        self.handler.state.with(|s| {
+            if s.running.is_empty() || until <= cx.now() {
                 return Poll::Ready(());
             }
             s.closers.push(waker);
