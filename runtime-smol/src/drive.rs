@@ -13,7 +13,10 @@ use std::{
     future::poll_fn,
     io,
     os::fd::OwnedFd,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     task::{Context, Poll, ready},
 };
 
@@ -23,21 +26,23 @@ use std::{
 /// # Errors
 /// When the socket cannot be waited for. Errors of the connection end it and are nobody's news.
 pub async fn serve_socket(sock: impl Into<OwnedFd>, handler: Arc<Handler>) -> io::Result<()> {
-    drive(Arc::new(sock.into()), handler).await
+    drive(Arc::new(sock.into()), handler, Arc::default()).await
 }
 
-pub(crate) async fn drive(sock: Arc<OwnedFd>, handler: Arc<Handler>) -> io::Result<()> {
+/// Serves it, and tells in `busy` whether something is being answered.
+pub(crate) async fn drive(sock: Arc<OwnedFd>, handler: Arc<Handler>, busy: Arc<AtomicBool>) -> io::Result<()> {
     // Of a Unix socket: it has no delay to switch off.
     let _ = sockopt::set_tcp_nodelay(&sock, true);
     rustix::io::ioctl_fionbio(&sock, true)?;
     let (sock, conn) = (Async::new_nonblocking(sock)?, Connection::new(handler, now()));
-    let mut driver = Driver { sock, conn, held: None, alarm: Alarm::default(), waits: false, shut: false };
+    let mut driver = Driver { sock, conn, busy, held: None, alarm: Alarm::default(), waits: false, shut: false };
     poll_fn(|c| driver.poll(c)).await
 }
 
 struct Driver {
     sock: Async<Arc<OwnedFd>>,
     conn: Connection,
+    busy: Arc<AtomicBool>,
     /// Buffers with something in them; a connection that waits with empty ones holds none.
     held: Option<(RecvBuf, Tx)>,
     alarm: Alarm,
@@ -78,6 +83,7 @@ impl Driver {
             let mut cx = Cx::new(now(), c.waker(), &mut reactor);
             let flow = self.conn.turn(&mut cx, rx, tx);
             let due = cx.due();
+            self.busy.store(!self.conn.is_idle(), SeqCst);
             let sent = self.write(c, tx, flow.again)?;
             if sent == Sent::Some && flow.again || sent == Sent::Gone {
                 continue;

@@ -15,7 +15,10 @@ use std::{
     io,
     net::TcpListener,
     os::{fd::OwnedFd, unix::net::UnixListener},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -53,7 +56,7 @@ pub fn serve(
     if let Some(keeper) = handler.keeper() {
         executor.spawn(run(keeper)).detach();
     }
-    let accepting = executor.spawn(accept_all(listener, open.clone(), handler.clone(), executor.clone()));
+    let accepting = executor.spawn(accept_all(listener, open.clone(), handler.clone(), Arc::downgrade(executor)));
     Ok(Server { handler, open, accepting: Some(accepting) })
 }
 
@@ -70,8 +73,14 @@ struct Open(Mutex<Sockets>);
 
 #[derive(Default)]
 struct Sockets {
-    open: BTreeMap<u64, Arc<OwnedFd>>,
+    open: BTreeMap<u64, Socket>,
     waiting: Option<Waker>,
+}
+
+struct Socket {
+    fd: Arc<OwnedFd>,
+    /// Whether something is being answered over it.
+    busy: Arc<AtomicBool>,
 }
 
 impl Open {
@@ -88,10 +97,10 @@ impl Open {
         Poll::Pending
     }
 
-    fn shut_all(&self, how: Shutdown) {
-        for sock in self.lock().open.values() {
+    fn shut_all(&self, how: Shutdown, which: impl Fn(&Socket) -> bool) {
+        for sock in self.lock().open.values().filter(|sock| which(sock)) {
             // One that is closed already is what was wanted.
-            let _ = shutdown(sock, how);
+            let _ = shutdown(&sock.fd, how);
         }
     }
 }
@@ -104,14 +113,14 @@ impl Server {
             accepting.cancel().await;
         }
         run(self.handler.close()).await;
-        // An idle connection takes the end of its input for a goodbye; one that sends a file goes on.
-        self.open.shut_all(Shutdown::Read);
+        // An idle connection takes the end of its input for a goodbye; any other ends by itself after its reply.
+        self.open.shut_all(Shutdown::Read, |sock| !sock.busy.load(SeqCst));
         let none = || poll_fn(|c| self.open.poll_none(c));
         let late = async {
             Timer::after(patience).await;
         };
         none().or(late).await;
-        self.open.shut_all(Shutdown::Both);
+        self.open.shut_all(Shutdown::Both, |_| true);
         none().await;
     }
 }
@@ -119,7 +128,7 @@ impl Server {
 impl Drop for Server {
     /// Accepts nothing more and closes every connection; what runs is ended, but not waited for.
     fn drop(&mut self) {
-        self.open.shut_all(Shutdown::Both);
+        self.open.shut_all(Shutdown::Both, |_| true);
     }
 }
 
@@ -130,7 +139,7 @@ async fn accept_all(
     listener: Async<OwnedFd>,
     open: Arc<Open>,
     handler: Arc<Handler>,
-    executor: Arc<Executor<'static>>,
+    executor: Weak<Executor<'static>>,
 ) {
     let mut next = 0;
     loop {
@@ -151,13 +160,16 @@ async fn accept_all(
             }
         };
         next += 1;
-        open.lock().open.insert(next, sock.clone());
+        let busy = Arc::new(AtomicBool::new(false));
+        open.lock().open.insert(next, Socket { fd: sock.clone(), busy: busy.clone() });
         let ended = Ended { id: next, open: open.clone() };
         let handler = handler.clone();
+        // An executor that is held by its own task would outlive its host's, and every connection with it.
+        let Some(executor) = executor.upgrade() else { return };
         executor
             .spawn(async move {
                 let _ended = ended;
-                if let Err(e) = drive(sock, handler).await {
+                if let Err(e) = drive(sock, handler, busy).await {
                     log::warn!("a connection ended early: {e}");
                 }
             })

@@ -8,14 +8,22 @@ use rustix::{
     io::Errno,
     net::{RecvFlags, SendFlags, recv, send, sockopt},
 };
-use std::{io, os::fd::OwnedFd, sync::Arc, time::Duration};
+use std::{
+    io,
+    os::fd::OwnedFd,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 
 /// Serves the connection that comes over `sock`, a TCP or Unix stream socket, until it ends.
 ///
 /// # Errors
 /// When this thread cannot get what it waits with. Errors of the socket end the connection and are nobody's news.
 pub fn serve_socket(sock: impl Into<OwnedFd>, handler: Arc<Handler>) -> io::Result<()> {
-    drive(&sock.into(), handler)
+    drive(&sock.into(), handler, &AtomicBool::new(false))
 }
 
 /// The most that is sent from a file in one call: the thread comes back to look at deadlines.
@@ -23,7 +31,8 @@ const STRETCH: u64 = 1 << 20;
 /// Without a deadline a thread still wakes now and then; no turn asks for none while it reads.
 const LONG: Duration = Duration::from_secs(3600);
 
-pub(crate) fn drive(sock: &OwnedFd, handler: Arc<Handler>) -> io::Result<()> {
+/// Serves it, and tells in `busy` whether something is being answered.
+pub(crate) fn drive(sock: &OwnedFd, handler: Arc<Handler>, busy: &AtomicBool) -> io::Result<()> {
     // Of a Unix socket: it has no delay to switch off.
     let _ = sockopt::set_tcp_nodelay(sock, true);
     let (mut rx, mut tx, mut park) = (RecvBuf::default(), Tx::with_files(), Park::new()?);
@@ -31,6 +40,7 @@ pub(crate) fn drive(sock: &OwnedFd, handler: Arc<Handler>) -> io::Result<()> {
     let (mut shut, mut timeout) = (false, Duration::ZERO);
     loop {
         let Turn { out: flow, due, shared } = park.turn(|cx| conn.turn(cx, &mut rx, &mut tx));
+        busy.store(!conn.is_idle(), SeqCst);
         let alone = park.is_empty() && !shared;
         let sent = write(sock, &mut conn, &mut tx, flow.again)?;
         if sent == Sent::Some && flow.again || sent == Sent::Gone {

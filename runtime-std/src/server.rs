@@ -15,7 +15,10 @@ use std::{
         fd::{AsFd, OwnedFd},
         unix::net::UnixListener,
     },
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -74,12 +77,18 @@ pub struct Server {
 /// The connections that are open, so that they can be told to end.
 #[derive(Default)]
 struct Open {
-    sockets: Mutex<BTreeMap<u64, Arc<OwnedFd>>>,
+    sockets: Mutex<BTreeMap<u64, Arc<Socket>>>,
     changed: Condvar,
 }
 
+struct Socket {
+    fd: OwnedFd,
+    /// Whether something is being answered over it.
+    busy: AtomicBool,
+}
+
 impl Open {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<OwnedFd>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Socket>>> {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,8 +99,8 @@ impl Server {
     pub fn close(mut self, patience: Duration) {
         self.stop_accepting();
         park::run(self.handler.close());
-        // An idle connection takes the end of its input for a goodbye; one that sends a file goes on.
-        self.shut_all(Shutdown::Read);
+        // An idle connection takes the end of its input for a goodbye; any other ends by itself after its reply.
+        self.shut_all(Shutdown::Read, |sock| !sock.busy.load(SeqCst));
         let until = Instant::now() + patience;
         let mut open = self.open.lock();
         while !open.is_empty() {
@@ -99,7 +108,7 @@ impl Server {
             open = self.open.changed.wait_timeout(open, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         drop(open);
-        self.shut_all(Shutdown::Both);
+        self.shut_all(Shutdown::Both, |_| true);
         let mut open = self.open.lock();
         while !open.is_empty() {
             open = self.open.changed.wait(open).unwrap_or_else(PoisonError::into_inner);
@@ -113,10 +122,10 @@ impl Server {
         }
     }
 
-    fn shut_all(&self, how: Shutdown) {
-        for sock in self.open.lock().values() {
+    fn shut_all(&self, how: Shutdown, which: impl Fn(&Socket) -> bool) {
+        for sock in self.open.lock().values().filter(|sock| which(sock)) {
             // One that is closed already is what was wanted.
-            let _ = shutdown(sock, how);
+            let _ = shutdown(&sock.fd, how);
         }
     }
 }
@@ -125,7 +134,7 @@ impl Drop for Server {
     /// Accepts nothing more and closes every connection; what runs is ended, but not waited for.
     fn drop(&mut self) {
         self.stop_accepting();
-        self.shut_all(Shutdown::Both);
+        self.shut_all(Shutdown::Both, |_| true);
     }
 }
 
@@ -143,7 +152,7 @@ fn accept_all(listener: &OwnedFd, stop: &OwnedFd, open: &Arc<Open>, handler: &Ar
             return;
         }
         let sock = match accept_with(listener, SocketFlags::CLOEXEC) {
-            Ok(sock) => Arc::new(sock),
+            Ok(fd) => Arc::new(Socket { fd, busy: AtomicBool::new(false) }),
             Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => continue,
             Err(e) => {
                 log::warn!("cannot accept a connection: {e}");
@@ -157,7 +166,7 @@ fn accept_all(listener: &OwnedFd, stop: &OwnedFd, open: &Arc<Open>, handler: &Ar
         let handler = handler.clone();
         let spawned = thread::Builder::new().name("farside-conn".into()).stack_size(STACK).spawn(move || {
             let _ended = ended;
-            if let Err(e) = drive(&sock, handler) {
+            if let Err(e) = drive(&sock.fd, handler, &sock.busy) {
                 log::warn!("a connection ended early: {e}");
             }
         });

@@ -79,8 +79,10 @@ impl Served {
     }
 }
 
-/// Runs a test on both runtimes.
-pub fn on_both(test: impl Fn(Runner)) {
-    test(Runner::Std);
-    test(Runner::Smol);
+/// Runs a test on both runtimes, side by side.
+pub fn on_both(test: impl Fn(Runner) + Sync) {
+    std::thread::scope(|scope| {
+        scope.spawn(|| test(Runner::Std));
+        test(Runner::Smol);
+    });
 }

@@ -21,7 +21,7 @@ use crate::{
     access::Access,
     cx::{Cx, Task},
     lock::Lock,
-    wire::{Bounds, Error, times},
+    wire::{Bounds, Error, Moment, times},
     workspace::Workspace,
 };
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
@@ -87,14 +87,15 @@ impl Handler {
     }
 
     /// Ends every exec and every session's processes, and starts no other (503 `closed`); everything else is answered until the
-    /// connections end. The task is done once all have ended and every exec was answered, and no transfer is under way.
+    /// connections end. The task is done once all have ended and every exec was answered; if one's reader is behind, once its command
+    /// has had the time to end.
     pub fn close(self: &Arc<Self>) -> Closed {
         self.closing.store(true, SeqCst);
         let running: Vec<_> = self.state.with(|s| s.running.values().cloned().collect());
         running.iter().for_each(|r| r.cancel());
         #[cfg(feature = "std")]
         self.end_sessions();
-        Closed(self.clone())
+        Closed { handler: self.clone(), until: None }
     }
 
     /// Whether [`Handler::close`] was called.
@@ -121,7 +122,7 @@ impl Handler {
         if !self.sessions.with(|s| s.is_empty()) {
             return false;
         }
-        self.state.with(|s| s.transfers == 0 && s.running.is_empty())
+        self.state.with(|s| s.running.is_empty())
     }
 
     /// Whoever waits for the end looks again, if this may have been the last thing it waited for.
@@ -146,20 +147,28 @@ pub(crate) struct Transfer(Arc<Handler>);
 impl Drop for Transfer {
     fn drop(&mut self) {
         self.0.state.with(|s| s.transfers -= 1);
-        self.0.wake_closers();
     }
 }
 
 /// The end of a handler, as a task.
 #[must_use = "run it to wait for the end"]
-pub struct Closed(Arc<Handler>);
+pub struct Closed {
+    handler: Arc<Handler>,
+    until: Option<Moment>,
+}
+
+/// Every rung of a ladder, and then output that others hold open: a command ends sooner.
+const LONGEST_END: Duration =
+    times::LADDER_STEP.saturating_mul(3).saturating_add(times::KILL_ROUNDS).saturating_add(times::HELD_OUTPUT);
 
 impl Task for Closed {
     type Out = ();
 
     fn poll(&mut self, cx: &mut Cx<'_>) -> Poll<()> {
+        let until = *self.until.get_or_insert(cx.now().after(LONGEST_END));
+        cx.wake_at(until, "close");
         let waker = cx.waker().clone();
-        self.0.state.with(|s| s.closers.push(waker));
-        if self.0.is_idle() { Poll::Ready(()) } else { Poll::Pending }
+        self.handler.state.with(|s| s.closers.push(waker));
+        if self.handler.is_idle() || until <= cx.now() { Poll::Ready(()) } else { Poll::Pending }
     }
 }
