@@ -1,5 +1,6 @@
 //! A directory of this machine.
 
+mod connect;
 mod list;
 mod process;
 mod read;
@@ -75,7 +76,7 @@ impl Local {
         };
         let mut about = About::new(path, descriptor);
         about.env = env.clone();
-        about.start = true;
+        (about.start, about.connect) = (true, true);
         about.reach = process::reach();
         Ok(Self {
             root: Arc::new(root),
@@ -121,6 +122,7 @@ impl Workspace for Local {
             Op::Create { name, perm, .. } => self.create(name, perm),
             Op::Remove { name } => remove::remove(&self.root, name),
             Op::Exec(command) => process::exec(&self.root, &self.env, command).map(Answer::Exec),
+            Op::Connect { port } => return Called::Later(Box::new(connect::Connecting::new(port))),
             Op::Start(start) => process::start(&self.root, &self.env, start).map(Answer::Process),
             _ => Err(Code::Unsupported.into()),
         }
