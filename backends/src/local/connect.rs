@@ -10,7 +10,7 @@ use farside_core::{
     },
 };
 use rustix::{
-    fd::{AsFd, OwnedFd},
+    fd::{AsFd, BorrowedFd, OwnedFd},
     io::Errno,
     net::{
         AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, connect, recv, send, shutdown, socket_with,
@@ -22,6 +22,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Poll, Waker, ready},
+    time::Duration,
 };
 
 /// Where a port is looked for, the last first.
@@ -92,6 +93,8 @@ impl Call for Connecting {
 /// An open stream: two halves, and an end.
 struct Stream {
     shared: Arc<Shared>,
+    /// The peer's end is noticed also where nobody reads.
+    watch: Watched,
     stdin: Option<Half>,
     stdout: Option<Half>,
 }
@@ -122,10 +125,34 @@ impl Stream {
     fn over(socket: OwnedFd) -> Result<Self, Errno> {
         sockopt::set_tcp_nodelay(&socket, true)?;
         let own = || socket.try_clone().map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::MFILE));
-        let (reads, writes) = (Watched::new(own()?), Watched::new(own()?));
+        let (watch, reads, writes) = (Watched::new(own()?), Watched::new(own()?), Watched::new(own()?));
         let shared = Arc::new(Shared { socket, fate: Mutex::default() });
         let half = |io| Some(Half { shared: shared.clone(), io });
-        Ok(Self { stdin: half(writes), stdout: half(reads), shared })
+        Ok(Self { watch, stdin: half(writes), stdout: half(reads), shared })
+    }
+}
+
+/// While bytes wait for a reader, what is behind them is looked for so often.
+const LOOK: Duration = Duration::from_millis(250);
+
+impl Stream {
+    /// Looks whether the peer's end has come, without taking any of its bytes.
+    fn look(&mut self, cx: &mut Cx<'_>) {
+        let fate = self.shared.fate();
+        let known = fate.ends[PEER] || fate.status.is_some();
+        drop(fate);
+        if known {
+            return;
+        }
+        let peek = |fd: BorrowedFd<'_>| Ok(recv(fd, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT)?.1);
+        match cx.io(&mut self.watch, Interest::Read, peek) {
+            Poll::Pending => {}
+            Poll::Ready(Ok(0)) => self.shared.ended(PEER),
+            Poll::Ready(Ok(_)) => cx.wake_at(cx.now().after(LOOK), "bytes nobody took"),
+            Poll::Ready(Err(error)) => {
+                self.shared.failed(Errno::from_io_error(&error).unwrap_or(Errno::IO));
+            }
+        }
     }
 }
 
@@ -212,6 +239,7 @@ impl Process for Stream {
     }
 
     fn poll_exit(&mut self, cx: &mut Cx<'_>) -> Poll<WaitStatus> {
+        self.look(cx);
         let mut fate = self.shared.fate();
         match &fate.status {
             Some(status) => Poll::Ready(status.clone()),
