@@ -5,6 +5,7 @@ mod lookup;
 mod mark;
 mod pipe;
 mod procfs;
+mod search;
 mod sys;
 
 use self::{
