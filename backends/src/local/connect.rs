@@ -13,8 +13,8 @@ use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
     io::Errno,
     net::{
-        AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, connect, recv, send, shutdown, socket_with,
-        sockopt,
+        AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, connect, recv, send, shutdown,
+        socket_with, sockopt,
     },
 };
 use std::{
@@ -78,7 +78,9 @@ impl Call for Connecting {
         loop {
             if self.socket.is_some() {
                 match ready!(self.poll_reached(cx)) {
-                    Ok(socket) => return Poll::Ready(Stream::over(socket).map(|s| Answer::Process(Box::new(s))).map_err(failed)),
+                    Ok(socket) => {
+                        return Poll::Ready(Stream::over(socket).map(|s| Answer::Process(Box::new(s))).map_err(failed));
+                    }
                     Err(errno) => (self.socket, refused) = (None, errno),
                 }
             }

@@ -8,7 +8,7 @@ use crate::{
     wire::{
         Code, Error, Moment,
         lifecycle::Event,
-        times::{LEFT_BEHIND, STDERR_GRACE},
+        times::{HELD_OUTPUT, LEFT_BEHIND, STDERR_GRACE},
     },
     workspace::{Sink, Source},
 };
@@ -143,7 +143,14 @@ impl Output {
             match from.poll_read(cx, out.room(self.room)) {
                 Poll::Pending => {
                     self.room = FIRST;
-                    return Poll::Pending;
+                    let Some(ended) = self.held.poll_ended(cx) else { return Poll::Pending };
+                    let until = ended.after(HELD_OUTPUT);
+                    if cx.now() < until {
+                        cx.wake_at(until, "output held open");
+                        return Poll::Pending;
+                    }
+                    // Others hold it open, and have had their time; it has nothing more.
+                    self.from = None;
                 }
                 Poll::Ready(Ok(0)) => self.from = None,
                 Poll::Ready(Ok(n)) => {

@@ -46,6 +46,8 @@ struct Inner {
     /// Whoever streams a body into the input: woken when that may not go on.
     at_input: Option<Waker>,
     waiter: Option<Waker>,
+    /// Whoever reads its outputs: what others hold open has an end of its own then.
+    readers: Vec<Waker>,
     closers: Vec<Waker>,
     exited_at: Option<Moment>,
     closed_at: Option<Moment>,
@@ -69,6 +71,7 @@ impl Held {
             abandoned: Vec::new(),
             at_input: None,
             waiter: None,
+            readers: Vec::new(),
             closers: Vec::new(),
             exited_at: None,
             closed_at: None,
@@ -236,6 +239,7 @@ impl Held {
             let Poll::Ready(status) = process.poll_exit(cx) else { return false };
             (inner.process, inner.abandoned) = (None, Vec::new());
             inner.exited_at = Some(cx.now());
+            inner.readers.drain(..).for_each(Waker::wake);
             let _ = inner.step(Event::Exited(status));
             true
         })
@@ -244,6 +248,19 @@ impl Held {
     /// Whether it runs.
     pub(crate) fn is_running(&self) -> bool {
         self.inner.with(|inner| inner.process.is_some())
+    }
+
+    /// When it ended; a reader's task is woken when it does.
+    pub(crate) fn poll_ended(&self, cx: &mut Cx<'_>) -> Option<Moment> {
+        self.inner.with(|inner| {
+            if inner.exited_at.is_none() {
+                let waker = cx.waker();
+                if !inner.readers.iter().any(|known| known.will_wake(waker)) {
+                    inner.readers.push(waker.clone());
+                }
+            }
+            inner.exited_at
+        })
     }
 
     /// When it ended and was closed: the later of the two.
