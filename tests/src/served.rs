@@ -4,10 +4,11 @@
 use crate::conformance::Runner;
 use farside_core::Handler;
 use std::{
+    io::{ErrorKind, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::Arc,
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// A server that runs.
@@ -62,9 +63,9 @@ impl Served {
         Self { at, server }
     }
 
-    /// A connection to it.
-    pub fn connect(&self) -> TcpStream {
-        TcpStream::connect(self.at).unwrap()
+    /// A connection to it, over which `bytes` were sent.
+    pub fn send(&self, bytes: &[u8]) -> TcpStream {
+        send(self.at, bytes)
     }
 
     /// Closes it gracefully.
@@ -76,6 +77,36 @@ impl Served {
                 drop(thread);
             }
         }
+    }
+}
+
+/// A connection to `at`, over which `bytes` were sent.
+pub fn send(at: SocketAddr, bytes: &[u8]) -> TcpStream {
+    let mut sock = TcpStream::connect(at).unwrap();
+    sock.set_read_timeout(Some(SOON)).unwrap();
+    // One that refuses what comes may stop reading it.
+    let _ = sock.write_all(bytes);
+    sock
+}
+
+/// What comes until the end, be it clean or not. A test fails when there is none.
+pub fn rest(mut sock: &TcpStream) -> Vec<u8> {
+    let mut out = Vec::new();
+    if let Err(error) = sock.read_to_end(&mut out) {
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}");
+    }
+    out
+}
+
+/// Longer than anything takes that a test waits for, on any machine.
+pub const SOON: Duration = Duration::from_secs(60);
+
+/// Waits until `done` says so. A test fails when that does not come.
+pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+    let until = Instant::now() + SOON;
+    while !done() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

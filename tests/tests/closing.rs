@@ -2,64 +2,34 @@
 //! without a bound.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use farside_backends::{Local, Memory};
+use farside_backends::Memory;
 use farside_core::{Access, Handler, wire::Scopes};
 use farside_tests::{
+    disk::Disk,
     replies::{Answer, replies, statuses},
     requests::Request,
-    served::{Served, on_both},
+    served::{SOON, Served, eventually, on_both, rest},
     virtual_time::Wire,
 };
 use std::{
+    fs::File,
     io::{Read, Write},
     net::{Shutdown, TcpStream},
-    path::Path,
-    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Longer than any of these tests takes; shorter than what it would take if something were waited for in vain.
-const SOON: Duration = Duration::from_secs(40);
 const LARGE: u64 = 64 << 20;
 
-struct Disk {
-    dir: tempfile::TempDir,
-    handler: Arc<Handler>,
-}
-
 fn disk() -> Disk {
-    let dir = tempfile::tempdir().unwrap();
-    let path = std::env::var("PATH").unwrap();
-    let local = Local::new(dir.path(), vec![format!("PATH={path}")]).unwrap();
-    std::fs::write(dir.path().join("f"), "old").unwrap();
-    std::fs::File::create(dir.path().join("large")).unwrap().set_len(LARGE).unwrap();
-    Disk { dir, handler: Handler::new(local, Access::Insecure(Scopes::ALL)) }
-}
-
-fn eventually(what: &str, mut done: impl FnMut() -> bool) {
-    let until = Instant::now() + SOON;
-    while !done() {
-        assert!(Instant::now() < until, "{what}");
-        thread::sleep(Duration::from_millis(10));
-    }
+    let disk = Disk::new();
+    File::create(disk.path().join("large")).unwrap().set_len(LARGE).unwrap();
+    disk
 }
 
 fn asked(served: &Served, request: &Request) -> TcpStream {
-    let mut sock = served.connect();
-    sock.set_read_timeout(Some(SOON)).unwrap();
-    sock.write_all(&request.bytes()).unwrap();
-    sock
-}
-
-/// What comes until the end, be it clean or not.
-fn rest(mut sock: &TcpStream) -> Vec<u8> {
-    let mut out = Vec::new();
-    if let Err(error) = sock.read_to_end(&mut out) {
-        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
-    }
-    out
+    served.send(&request.bytes())
 }
 
 /// Closes a server meanwhile; what is given back says how long that took.
@@ -80,7 +50,7 @@ fn idle_connections_end_at_once() {
     on_both(|runner| {
         let disk = disk();
         let served = Served::new(runner, disk.handler.clone());
-        let silent: Vec<_> = (0..20).map(|_| served.connect()).collect();
+        let silent: Vec<_> = (0..20).map(|_| served.send(b"")).collect();
         let half = asked(&served, &Request { method: "GE".into(), ..Request::get("/v1/info") });
         half.shutdown(Shutdown::Read).unwrap();
         let mut used: Vec<_> = (0..20).map(|_| asked(&served, &Request::get("/v1/info"))).collect();
@@ -89,7 +59,6 @@ fn idle_connections_end_at_once() {
         }
         let closing = closing(served, 600 * SECOND);
         for sock in silent.iter().chain(&used) {
-            sock.set_read_timeout(Some(SOON)).unwrap();
             assert_eq!(rest(sock), b"", "{runner:?}");
         }
         assert!(closing.join().unwrap() < SOON, "{runner:?}");
@@ -106,10 +75,10 @@ fn transfers_under_way_finish() {
         download.read_exact(&mut out).unwrap();
         let content = vec![b'n'; 1 << 20];
         let put = Request::put("f", content.clone()).bytes();
-        let mut upload = served.connect();
+        let mut upload = served.send(b"");
         upload.write_all(&put[..put.len() / 2]).unwrap();
         let idle = asked(&served, &Request::get("/v1/info"));
-        eventually("the upload begins", || temps(disk.dir.path()) == 1);
+        eventually("the upload begins", || disk.temps() == 1);
 
         let closing = closing(served, 600 * SECOND);
         // The idle one has ended: so far has the closing come, and longer yet it waits.
@@ -117,18 +86,12 @@ fn transfers_under_way_finish() {
         thread::sleep(SECOND / 4);
         upload.write_all(&put[put.len() / 2..]).unwrap();
         assert_eq!(statuses(&rest(&upload)), [204], "{runner:?}");
-        assert!(std::fs::read(disk.dir.path().join("f")).unwrap() == content, "{runner:?}");
+        assert!(disk.read("f") == Some(content), "{runner:?}");
         out.extend(rest(&download));
         let answers = replies(&out, "");
         assert_eq!(answers[0].as_ref().map(|a| a.body.len() as u64), Some(LARGE), "{runner:?}");
         assert!(closing.join().unwrap() < SOON, "{runner:?}");
     });
-}
-
-/// How many uploads are under way in `dir`.
-fn temps(dir: &Path) -> usize {
-    let names = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name());
-    names.filter(|name| name.to_string_lossy().starts_with(".farside-")).count()
 }
 
 #[test]
@@ -139,14 +102,14 @@ fn after_the_patience_transfers_are_cut() {
         let mut stalled = asked(&served, &Request::get("/v1/fs/file?path=large"));
         stalled.read_exact(&mut [0; 1000]).unwrap();
         let put = Request::put("f", vec![b'n'; 1 << 20]).bytes();
-        let mut upload = served.connect();
+        let mut upload = served.send(b"");
         upload.write_all(&put[..put.len() / 2]).unwrap();
-        eventually("the upload begins", || temps(disk.dir.path()) == 1);
+        eventually("the upload begins", || disk.temps() == 1);
         let took = closing(served, SECOND).join().unwrap();
         assert!(took >= SECOND && took < SOON, "{runner:?} {took:?}");
         assert!((rest(&stalled).len() as u64) < LARGE, "{runner:?}");
         assert_eq!(rest(&upload), b"", "{runner:?}");
-        assert_eq!((std::fs::read(disk.dir.path().join("f")).unwrap(), temps(disk.dir.path())), (b"old".to_vec(), 0));
+        assert_eq!((disk.read("f"), disk.temps()), (Some(b"old".to_vec()), 0));
     });
 }
 
@@ -155,16 +118,14 @@ fn execs_are_interrupted_and_answered() {
     on_both(|runner| {
         let disk = disk();
         let served = Served::new(runner, disk.handler.clone());
-        let script = "echo begun; trap '' INT TERM; echo $$ > \"$0\"; while :; do sleep 1; done";
+        let script = "echo begun; trap '' INT TERM; : > \"$0\"; while :; do sleep 1; done";
         let commands = [
             ("streamed", Request::exec(&["sh", "-c", script, "stubborn"], ",\"stream\":true")),
             ("collected", Request::exec(&["sh", "-c", "echo begun; sleep 1000"], "")),
             ("keyed", Request::exec(&["sh", "-c", "echo begun; sleep 1000"], ",\"key\":\"K\"")),
         ];
         let execs: Vec<_> = commands.iter().map(|(what, request)| (what, asked(&served, request))).collect();
-        eventually("it runs", || {
-            std::fs::read_to_string(disk.dir.path().join("stubborn")).is_ok_and(|p| p.contains('\n'))
-        });
+        eventually("it runs", || disk.read("stubborn").is_some());
         let closing = closing(served, 600 * SECOND);
         for (what, sock) in execs {
             let answers = replies(&rest(&sock), "");
@@ -174,8 +135,7 @@ fn execs_are_interrupted_and_answered() {
             assert!(answer.text().contains("YmVndW4K"), "what it wrote before is there: {}", answer.text());
         }
         assert!(closing.join().unwrap() < SOON, "{runner:?}");
-        let pid = std::fs::read_to_string(disk.dir.path().join("stubborn")).unwrap();
-        assert!(!Path::new("/proc").join(pid.trim()).exists(), "{runner:?}");
+        assert_eq!(disk.running(), [0; 0], "{runner:?}");
     });
 }
 
@@ -184,11 +144,11 @@ fn a_reader_that_stalls_holds_up_no_end() {
     on_both(|runner| {
         let disk = disk();
         let served = Served::new(runner, disk.handler.clone());
-        let mut exec = asked(&served, &Request::exec(&["sh", "-c", "echo $$ > pid; exec yes"], ",\"stream\":true"));
+        let mut exec = asked(&served, &Request::exec(&["yes"], ",\"stream\":true"));
         let mut out = vec![0; 1000];
         exec.read_exact(&mut out).unwrap();
-        let pid = std::fs::read_to_string(disk.dir.path().join("pid")).unwrap();
-        let written = || std::fs::read_to_string(format!("/proc/{}/io", pid.trim())).unwrap();
+        let pid = disk.running()[0];
+        let written = || std::fs::read_to_string(format!("/proc/{pid}/io")).unwrap();
         eventually("it waits for room", || {
             let before = written();
             thread::sleep(SECOND / 2);
@@ -196,7 +156,7 @@ fn a_reader_that_stalls_holds_up_no_end() {
         });
         let took = closing(served, SECOND).join().unwrap();
         assert!(took < SOON, "{runner:?} {took:?}");
-        assert!(!Path::new("/proc").join(pid.trim()).exists(), "{runner:?}");
+        assert_eq!(disk.running(), [0; 0], "{runner:?}");
         out.extend(rest(&exec));
         assert_eq!(replies(&out, ""), [None], "{runner:?}");
     });
@@ -283,15 +243,13 @@ fn a_server_that_is_dropped_closes_all() {
     on_both(|runner| {
         let disk = disk();
         let served = Served::new(runner, disk.handler.clone());
-        let exec = asked(&served, &Request::exec(&["sh", "-c", "echo $$ > pid; exec sleep 1000"], ""));
+        let exec = asked(&served, &Request::exec(&["sleep", "1000"], ""));
         let mut download = asked(&served, &Request::get("/v1/fs/file?path=large"));
         download.read_exact(&mut [0; 1000]).unwrap();
-        let pid = disk.dir.path().join("pid");
-        eventually("it runs", || std::fs::read_to_string(&pid).is_ok_and(|pid| pid.contains('\n')));
-        let pid = std::fs::read_to_string(pid).unwrap();
+        eventually("it runs", || disk.running().len() == 1);
         drop(served);
         rest(&exec);
         assert!((rest(&download).len() as u64) < LARGE);
-        eventually("the command ends", || !Path::new("/proc").join(pid.trim()).exists());
+        eventually("the command ends", || disk.running().is_empty());
     });
 }
