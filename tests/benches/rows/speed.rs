@@ -1,10 +1,10 @@
-//! What is measured, and what is aimed at.
+//! How fast the servers are.
 
 use crate::{
-    Bench, LARGE, MIB, floor,
+    Bench, LARGE, floor,
     load::{Peer, exec, flood, get},
     proc::{self, Place, stay},
-    servers::{OURS, Server, Who},
+    servers::{RUNTIMES, Server, Who},
     table::{
         Aim::{self, AtLeast, AtMost},
         Line, median,
@@ -12,30 +12,10 @@ use crate::{
 };
 use std::time::{Duration, Instant};
 
-type Row = fn(&Bench) -> Vec<Line>;
-
-pub(crate) const ROWS: &[(&str, Row)] = &[
-    ("stat", stat),
-    ("read", read),
-    ("put", put_small),
-    ("read-cpu", read_cpu),
-    ("read-rate", read_rate),
-    ("download", download),
-    ("upload", upload),
-    ("exec", exec_true),
-    ("stream", stream),
-    ("idle", idle),
-    ("start", start),
-    ("size", size),
-    ("conn", conn),
-    ("growth", growth),
-];
-
 /// So many rounds; each server has its turn in each.
 const ROUNDS: usize = 7;
 /// How long one turn of a row lasts that counts requests.
 const TURN: Duration = Duration::from_millis(800);
-const RUNTIMES: [Who; 2] = [Who::Smol, Who::Std];
 
 /// Ours, a minimal one, and nginx if it is there.
 fn all(bench: &Bench, kind: &str) -> Vec<Server> {
@@ -60,7 +40,7 @@ fn rounds(servers: &[Server], mut turn: impl FnMut(&Server) -> f64) -> Vec<(Who,
     values
 }
 
-fn stat(bench: &Bench) -> Vec<Line> {
+pub(crate) fn stat(bench: &Bench) -> Vec<Line> {
     stay(Place::OneCpu);
     let mut servers = ours(bench);
     servers.push(Server::floor("small", bench));
@@ -68,14 +48,14 @@ fn stat(bench: &Bench) -> Vec<Line> {
     vec![Line { name: "stat", unit: "us", values, against: Some(Who::Floor), aims: [AtMost(1.1); 2] }]
 }
 
-fn read(bench: &Bench) -> Vec<Line> {
+pub(crate) fn read(bench: &Bench) -> Vec<Line> {
     stay(Place::OneCpu);
     let servers = all(bench, "small");
     let values = rounds(&servers, |s| s.connect().time(&get(&s.target("file", "1k.bin")), 4000));
     vec![Line { name: "read", unit: "us", values, against: Some(Who::Floor), aims: [AtMost(1.1); 2] }]
 }
 
-fn put_small(bench: &Bench) -> Vec<Line> {
+pub(crate) fn put_small(bench: &Bench) -> Vec<Line> {
     stay(Place::OneCpu);
     let mut servers = ours(bench);
     servers.push(Server::floor("small", bench));
@@ -88,13 +68,13 @@ fn put_small(bench: &Bench) -> Vec<Line> {
     vec![Line { name: "put", unit: "us", values, against: Some(Who::Floor), aims: [AtMost(1.25); 2] }]
 }
 
-fn read_cpu(bench: &Bench) -> Vec<Line> {
+pub(crate) fn read_cpu(bench: &Bench) -> Vec<Line> {
     stay(Place::AllCpus);
     let values = rounds(&all(bench, "small"), |s| flood(s, &get(&s.target("file", "1k.bin")), 16, TURN).1);
     vec![Line { name: "read-cpu", unit: "us", values, against: Some(Who::Nginx), aims: [AtMost(0.85), AtMost(1.0)] }]
 }
 
-fn read_rate(bench: &Bench) -> Vec<Line> {
+pub(crate) fn read_rate(bench: &Bench) -> Vec<Line> {
     stay(Place::AllCpus);
     let line = |name, count| {
         let values =
@@ -104,7 +84,7 @@ fn read_rate(bench: &Bench) -> Vec<Line> {
     vec![line("read-rate 16", 16), line("read-rate 64", 64)]
 }
 
-fn download(bench: &Bench) -> Vec<Line> {
+pub(crate) fn download(bench: &Bench) -> Vec<Line> {
     stay(Place::AllCpus);
     let mut servers = ours(bench);
     servers.extend(Server::nginx(bench));
@@ -122,7 +102,7 @@ fn download(bench: &Bench) -> Vec<Line> {
     vec![line("download", "GB/s", values, AtLeast(1.0)), line("download-cpu", "ms", spent, AtMost(1.0))]
 }
 
-fn upload(bench: &Bench) -> Vec<Line> {
+pub(crate) fn upload(bench: &Bench) -> Vec<Line> {
     stay(Place::AllCpus);
     let mut servers = ours(bench);
     servers.push(Server::floor("upload", bench));
@@ -135,7 +115,7 @@ fn upload(bench: &Bench) -> Vec<Line> {
     vec![Line { name: "upload", unit: "GB/s", values, against: Some(Who::Floor), aims: [AtLeast(0.9); 2] }]
 }
 
-fn put(target: &str, size: usize) -> Vec<u8> {
+pub(crate) fn put(target: &str, size: usize) -> Vec<u8> {
     let media = "application/octet-stream";
     format!("PUT {target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\nContent-Length: {size}\r\n\r\n")
         .into()
@@ -146,7 +126,7 @@ fn gb_per_s(start: Instant) -> f64 {
 }
 
 /// `/bin/true`, and the same by a server that holds a gibibyte.
-fn exec_true(bench: &Bench) -> Vec<Line> {
+pub(crate) fn exec_true(bench: &Bench) -> Vec<Line> {
     stay(Place::OneCpu);
     let light = ours(bench);
     let heavy = RUNTIMES.map(|who| Server::ours_with(who, bench, &["--ballast", "1024"]));
@@ -173,7 +153,7 @@ fn exec_true(bench: &Bench) -> Vec<Line> {
     }
     vec![
         Line { name: "exec", unit: "us", values: vec![smol, std, floor], against: Some(Who::Floor), aims: EXEC },
-        absolute("exec at 1 GiB", "x", [heavy_smol.1, heavy_std.1], [1.1; 2]),
+        Line::plain("exec at 1 GiB", "x", [heavy_smol.1, heavy_std.1], [1.1; 2]),
     ]
 }
 
@@ -186,7 +166,7 @@ fn time(f: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64() * 1e6
 }
 
-fn stream(bench: &Bench) -> Vec<Line> {
+pub(crate) fn stream(bench: &Bench) -> Vec<Line> {
     stay(Place::AllCpus);
     let mut servers = ours(bench);
     servers.push(Server::floor("stream", bench));
@@ -201,93 +181,6 @@ fn stream(bench: &Bench) -> Vec<Line> {
 }
 
 /// An exec that gives so many bytes, and ends the connection.
-fn streamed(size: usize) -> Vec<u8> {
+pub(crate) fn streamed(size: usize) -> Vec<u8> {
     exec(&format!(r#"{{"args":["head","-c","{size}","/dev/zero"],"stream":true}}"#), true)
-}
-
-/// Judged by the value itself.
-fn absolute(name: &'static str, unit: &'static str, values: [Vec<f64>; 2], most: [f64; 2]) -> Line {
-    let [smol, std] = values;
-    Line { name, unit, values: vec![(Who::Smol, smol), (Who::Std, std)], against: None, aims: most.map(AtMost) }
-}
-
-fn idle(bench: &Bench) -> Vec<Line> {
-    stay(Place::AllCpus);
-    let rss = RUNTIMES.map(|who| {
-        let server = Server::ours(who, bench);
-        server.connect().ask(&get("/v1/info"));
-        vec![proc::status_kib(server.pid(), "VmRSS") / 1024.0]
-    });
-    vec![absolute("idle", "MiB", rss, [4.0; 2])]
-}
-
-fn start(bench: &Bench) -> Vec<Line> {
-    stay(Place::AllCpus);
-    let times = RUNTIMES.map(|who| {
-        (0..11)
-            .map(|_| {
-                let start = Instant::now();
-                let server = Server::ours(who, bench);
-                server.connect().ask(&get("/v1/info"));
-                start.elapsed().as_secs_f64() * 1e3
-            })
-            .collect()
-    });
-    vec![absolute("start", "ms", times, [5.0; 2])]
-}
-
-fn size(_: &Bench) -> Vec<Line> {
-    let mib = std::fs::metadata(OURS).unwrap().len() as f64 / MIB as f64;
-    vec![absolute("size", "MiB", [vec![mib], vec![mib]], [3.0; 2])]
-}
-
-fn conn(bench: &Bench) -> Vec<Line> {
-    const COUNT: usize = 1000;
-    stay(Place::AllCpus);
-    let each = RUNTIMES.map(|who| {
-        let server = Server::ours(who, bench);
-        let request = get(&server.target("file", "1k.bin"));
-        server.connect().ask(&request);
-        let before = proc::pss_kib(server.pid());
-        let mut peers = Vec::new();
-        for _ in 0..COUNT {
-            let mut peer = server.connect();
-            peer.ask(&request);
-            peers.push(peer);
-        }
-        vec![(proc::pss_kib(server.pid()) - before) / COUNT as f64]
-    });
-    vec![absolute("conn", "KiB", each, [4.0, 20.0])]
-}
-
-/// How far a server grows over a gibibyte each way and out of a command.
-fn growth(bench: &Bench) -> Vec<Line> {
-    const SIZE: usize = 1 << 30;
-    stay(Place::AllCpus);
-    let large = std::fs::File::create(bench.served().join("gib.bin")).unwrap();
-    large.set_len(SIZE as u64).unwrap();
-    let grown = |work: &dyn Fn(&Server)| {
-        RUNTIMES.map(|who| {
-            let server = Server::ours(who, bench);
-            server.connect().ask(&get(&server.target("file", "1k.bin")));
-            proc::forget_peak(server.pid());
-            let before = proc::status_kib(server.pid(), "VmRSS");
-            work(&server);
-            vec![(proc::status_kib(server.pid(), "VmHWM") - before) / 1024.0]
-        })
-    };
-    let lines = vec![
-        absolute("growth get", "MiB", grown(&|s| s.connect().take(&get(&s.target("file", "gib.bin")), SIZE)), [8.0; 2]),
-        absolute(
-            "growth put",
-            "MiB",
-            grown(&|s| s.connect().upload(&put(&s.target("file", "up.bin"), SIZE), SIZE)),
-            [8.0; 2],
-        ),
-        absolute("growth exec", "MiB", grown(&|s| assert!(s.connect().drain(&streamed(SIZE)) > SIZE)), [8.0; 2]),
-    ];
-    for name in ["gib.bin", "up.bin"] {
-        let _ = std::fs::remove_file(bench.served().join(name));
-    }
-    lines
 }
