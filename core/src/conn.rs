@@ -189,7 +189,7 @@ impl Connection {
         }
         let end = match scan.find(rx.filled()) {
             Ok(Some(end)) => end,
-            Err(fault) => return self.fault(cx, fault.status(), fault, tx),
+            Err(fault) => return self.fault(cx, fault.status(), fault, rx, tx),
             Ok(None) => {
                 if *idle && !rx.is_empty() {
                     (*idle, *until) = (false, cx.now().after(times::HEAD));
@@ -204,7 +204,7 @@ impl Connection {
                     return if rx.is_empty() {
                         self.closed(CloseReason::Fault)
                     } else {
-                        self.fault(cx, 408, Fault::CutHead, tx)
+                        self.fault(cx, 408, Fault::CutHead, rx, tx)
                     };
                 }
                 rx.grow(MAX_HEAD + 1024);
@@ -221,7 +221,7 @@ impl Connection {
         };
         let head = match RequestHead::parse(&rx.filled()[..end]) {
             Ok(head) => head,
-            Err(fault) => return self.fault(cx, fault.status(), fault, tx),
+            Err(fault) => return self.fault(cx, fault.status(), fault, rx, tx),
         };
         let keep = head.keep_alive && !self.handler.is_closing();
         let mut reply = H1State {
@@ -289,8 +289,9 @@ impl Connection {
     }
 
     /// The peer broke the protocol: the one reply that says so, and then nothing.
-    fn fault(&mut self, cx: &mut Cx<'_>, status: u16, fault: Fault, tx: &mut Tx) -> Option<Flow> {
-        let mut state = H1State { mode: Mode::Unstarted, keep: false, head_only: false, chunks: true };
+    fn fault(&mut self, cx: &mut Cx<'_>, status: u16, fault: Fault, rx: &RecvBuf, tx: &mut Tx) -> Option<Flow> {
+        let head_only = rx.filled().trim_ascii_start().starts_with(b"HEAD ");
+        let mut state = H1State { mode: Mode::Unstarted, keep: false, head_only, chunks: true };
         let error = Error::new(fault.code(), fault.words());
         let max = self.handler.bounds.max_error_bytes;
         let head = ReplyHead { close: true, ..ReplyHead::new(status, Some("application/json")) };

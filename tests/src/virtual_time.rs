@@ -40,7 +40,12 @@ pub struct Wire {
 impl Wire {
     /// A connection that was just accepted.
     pub fn new(handler: Arc<Handler>) -> Self {
-        let (rx, tx, now) = (RecvBuf::default(), Tx::default(), Moment(0));
+        Self::at(Moment(0), handler)
+    }
+
+    /// A connection that was accepted then.
+    pub fn at(now: Moment, handler: Arc<Handler>) -> Self {
+        let (rx, tx) = (RecvBuf::default(), Tx::default());
         let conn = Connection::new(handler, now);
         Self {
             conn,
