@@ -312,6 +312,11 @@ impl Reader {
 pub trait Source: Send {
     /// Reads into `buf`, which is not empty. `Ready(Ok(0))` is the end.
     fn poll_read(&mut self, cx: &mut Cx<'_>, buf: &mut [u8]) -> Poll<Result<usize, Error>>;
+
+    /// How many bytes wait to be read, as far as that can be told.
+    fn waiting(&self) -> u64 {
+        0
+    }
 }
 
 /// Bytes into a workspace. Dropped before [`Sink::poll_finish`] was `Ready` it is cut, and changes nothing.

@@ -21,8 +21,11 @@ pub enum Event {
     Stdout,
     /// Its standard error is to be read.
     Stderr,
-    /// Its end is waited for.
-    Wait,
+    /// Its end is waited for; one that takes over does so instead of whoever waits already.
+    Wait {
+        /// Whether it takes over (the extension `heartbeat`).
+        takes_over: bool,
+    },
     /// Who waited is gone.
     WaiterLeft,
     /// A signal, a cancel or a new size.
@@ -42,6 +45,8 @@ pub enum Effect {
     CloseInput,
     /// Whoever waits is answered.
     AnswerWaiter(WaitStatus),
+    /// Whoever waits is told that another waits now.
+    CutWaiter,
     /// Every close is answered.
     AnswerClosers(WaitStatus),
     /// The streams nobody claimed are let go.
@@ -132,11 +137,13 @@ impl Lifecycle {
             Event::Stdout => claim(&mut self.stdout)?,
             Event::Stderr if self.forgotten && self.stderr != Claim::None => return Err(Code::Closed.into()),
             Event::Stderr => claim(&mut self.stderr)?,
-            Event::Wait => match &self.status {
+            Event::Wait { takes_over } => match &self.status {
                 Some(status) => return Ok(Granted::Status(status.clone())),
-                None if self.waited => return Err(Error::invalid("another waits")),
+                None if self.waited && !takes_over => return Err(Error::invalid("another waits")),
                 None => {
-                    self.waited = true;
+                    if core::mem::replace(&mut self.waited, true) {
+                        effects.push(Effect::CutWaiter);
+                    }
                     return Ok(Granted::Later);
                 }
             },
@@ -228,16 +235,20 @@ mod tests {
             [Effect::CloseInput, Effect::AnswerClosers(status.clone())]
         );
         assert_eq!(step(&mut life, Event::Close).0, Ok(Granted::Status(status.clone())));
-        assert_eq!(step(&mut life, Event::Wait).0, Ok(Granted::Status(status)), "the same each time");
+        assert_eq!(
+            step(&mut life, Event::Wait { takes_over: false }).0,
+            Ok(Granted::Status(status)),
+            "the same each time"
+        );
     }
 
     #[test]
     fn one_waits_at_a_time() {
         let mut life = running();
-        assert_eq!(step(&mut life, Event::Wait).0, Ok(Granted::Later));
-        assert_eq!(step(&mut life, Event::Wait).0, Err(Code::Invalid));
+        assert_eq!(step(&mut life, Event::Wait { takes_over: false }).0, Ok(Granted::Later));
+        assert_eq!(step(&mut life, Event::Wait { takes_over: false }).0, Err(Code::Invalid));
         step(&mut life, Event::WaiterLeft).0.unwrap();
-        assert_eq!(step(&mut life, Event::Wait).0, Ok(Granted::Later));
+        assert_eq!(step(&mut life, Event::Wait { takes_over: false }).0, Ok(Granted::Later));
         let status = WaitStatus::Exited(3);
         assert_eq!(
             step(&mut life, Event::Exited(status.clone())).1,

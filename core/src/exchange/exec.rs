@@ -1,6 +1,6 @@
 //! A command that runs for one request, and its reply of frames (spec, Exec).
 
-use super::{State, Then, reply::Refusal};
+use super::{State, Then, beat::Beat, reply::Refusal};
 use crate::{
     access::Principal,
     carriage::{Reply, ReplyHead},
@@ -30,6 +30,7 @@ pub(crate) struct Starting {
     delivery: Delivery,
     claim: Claim,
     transfer: Transfer,
+    beat: Option<Beat>,
 }
 
 /// Starts what a checked request asks for.
@@ -38,6 +39,7 @@ pub(crate) fn start(
     handler: &Arc<Handler>,
     principal: &Principal,
     request: &ExecRequest<'_>,
+    beat: Option<Beat>,
     out: &mut dyn Reply,
 ) -> Result<State, Refusal> {
     if handler.is_closing() {
@@ -49,7 +51,7 @@ pub(crate) fn start(
         (true, false) => Delivery::Merged,
         (true, true) => Delivery::Apart,
     };
-    let starting = Starting { delivery, claim, transfer: handler.transfer()? };
+    let starting = Starting { delivery, claim, transfer: handler.transfer()?, beat };
     let command = Command {
         args: request.args.iter().map(|a| a.as_ref().into()).collect(),
         dir: request.dir.as_ref().into(),
@@ -76,9 +78,9 @@ pub(crate) fn started(
     let Answer::Exec(exec) = answer else {
         return Err(Error::other("the workspace answered another operation").into());
     };
-    let Starting { delivery, mut claim, transfer } = starting;
+    let Starting { delivery, mut claim, transfer, beat } = starting;
     claim.ran(cx.now());
-    let at_once = claim.is_keyed() || delivery != Delivery::Collected;
+    let at_once = beat.is_some() || claim.is_keyed() || delivery != Delivery::Collected;
     if at_once {
         out.start(&head());
     }
@@ -94,6 +96,7 @@ pub(crate) fn started(
         head_at,
         interrupted: false,
         claim,
+        beat,
         _transfer: transfer,
     }))
 }
@@ -114,6 +117,7 @@ pub(crate) struct Running {
     head_at: Moment,
     interrupted: bool,
     claim: Claim,
+    beat: Option<Beat>,
     _transfer: Transfer,
 }
 
@@ -139,6 +143,7 @@ impl Running {
                 Poll::Pending => return self.rest(cx, gone, out),
                 Poll::Ready(Ok(Piece::Data(channel, n))) => {
                     if !gone {
+                        self.beat.iter_mut().for_each(|beat| beat.put_off(cx.now()));
                         self.data(handler, channel, n, out);
                     }
                     if n == self.scratch.len() && n < MAX_FRAME_DATA {
@@ -162,6 +167,9 @@ impl Running {
 
     /// Nothing more for now: whoever waits for the head has it soon.
     fn rest(&mut self, cx: &mut Cx<'_>, gone: bool, out: &mut dyn Reply) -> Poll<()> {
+        if let Some(beat) = self.beat.as_mut().filter(|_| !gone) {
+            beat.poll(cx, out);
+        }
         if !gone && !out.started() {
             if cx.now() >= self.head_at {
                 out.start(&head());

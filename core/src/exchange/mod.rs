@@ -1,6 +1,7 @@
 //! One request and its reply, whatever carries it. The order of checks is the spec's: guard, authenticator, route and method, scope,
 //! media type, stated size, JSON, query and names, the operation; a refusal at one step shows nothing of the later ones.
 
+mod beat;
 mod exec;
 mod file;
 mod reply;
@@ -25,11 +26,16 @@ use crate::{
     workspace::{About, Answer, Called, Op},
 };
 use alloc::{string::String, sync::Arc, vec::Vec};
+use beat::Beat;
 use core::task::Poll;
 use reply::Refusal;
 
 /// The extensions of the wire that this handler has (spec, Extensions).
-const EXTENSIONS: &[&str] = &["apart"];
+#[cfg(feature = "std")]
+const EXTENSIONS: &[&str] = &["list", "apart", "heartbeat"];
+/// Without sessions there is nothing to list.
+#[cfg(not(feature = "std"))]
+const EXTENSIONS: &[&str] = &["apart", "heartbeat"];
 
 /// A request that is being answered.
 pub struct Exchange {
@@ -375,8 +381,8 @@ fn collected(
 ) -> Result<State, Refusal> {
     if job.route.id == RouteId::Exec {
         let request = ExecRequest::parse(data, &handler.bounds)?;
-        Query::parse(job.query.as_deref(), job.route.query)?;
-        return exec::start(cx, handler, &job.principal, &request, out);
+        let beat = Beat::asked(cx, &Query::parse(job.query.as_deref(), job.route.query)?)?;
+        return exec::start(cx, handler, &job.principal, &request, beat, out);
     }
     if !(data.is_empty() && job.route.body != (BodyKind::Json { optional: false })) {
         let value = json::parse(data)?;

@@ -48,6 +48,12 @@ impl Refusal {
         if error.code == Code::Closed { Self::closing() } else { error.into() }
     }
 
+    /// Something that only one may do at a time is done already.
+    #[cfg(feature = "std")]
+    pub(crate) fn conflict(error: Error) -> Self {
+        Self { status: 409, ..error.into() }
+    }
+
     pub(crate) fn closing() -> Self {
         Self { status: 503, ..Error::from(Code::Closed).into() }
     }

@@ -2,16 +2,19 @@
 
 use super::{
     Job, State,
+    beat::Beat,
     reply::{self, Refusal, json_reply},
     stream,
 };
 use crate::{
-    carriage::Reply,
+    carriage::{Reply, ReplyHead},
     cx::Cx,
     handler::{Begin, Found, Handler, Held, How, Place, Starting},
     wire::{
-        Code, Error, Out, Route, RouteId, Scopes, Signal, WaitStatus,
-        process::{ConnectRequest, ProcessKind, ServerStart, Size, StartRequest, write_started},
+        Code, Error, Out, Query, Route, RouteId, Scopes, Signal, WaitStatus,
+        process::{ConnectRequest, ProcessKind, ServerStart, Size, StartRequest, write_processes, write_started},
+        route::JSON,
+        session::write_sessions,
     },
     workspace::{Answer, Called, NoRoom, Op, Start},
 };
@@ -33,18 +36,18 @@ pub(super) enum Waiting {
     Started(Arc<Starting>, Job),
     /// A session is ending.
     Session(String),
-    /// A process is to end.
-    Wait(Waiter),
+    /// A process is to end; with a heartbeat the head has gone, and blank lines go.
+    Wait(Waiter, Option<Beat>),
     /// It is being closed.
     Closing(Arc<Held>),
 }
 
 /// Whoever waits for a process: one at a time.
-pub(super) struct Waiter(Arc<Held>);
+pub(super) struct Waiter(Arc<Held>, u64);
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        self.0.waiter_left();
+        self.0.waiter_left(self.1);
     }
 }
 
@@ -97,6 +100,14 @@ pub(super) fn operate(
             let lease = handler.open_session(cx, &owner).map_err(Refusal::mapped_closing)?;
             return json_reply(&mut |o| lease.write(o), out);
         }
+        RouteId::ListSessions => {
+            let rows = handler.session_rows(cx.now(), &owner, job.principal.scopes);
+            return reply::json(handler, &mut |o| write_sessions(o, &rows), out);
+        }
+        RouteId::ListProcesses => {
+            let rows = handler.processes(cx.now(), &owner, session, job.principal.scopes)?;
+            return reply::json(handler, &mut |o| write_processes(o, &rows), out);
+        }
         RouteId::RenewSession => {
             let lease = handler.renew_session(cx.now(), &owner, session)?;
             return json_reply(&mut |o| lease.write(o), out);
@@ -109,7 +120,7 @@ pub(super) fn operate(
         _ => {}
     }
     match job.target.take() {
-        Some(Target::Process(held)) => process(cx, handler, job.route.id, held, body, out),
+        Some(Target::Process(held)) => process(cx, handler, job, held, body, out),
         Some(Target::Starting(start)) => {
             let mut job = job.take();
             job.body = body.into();
@@ -122,19 +133,25 @@ pub(super) fn operate(
 fn process(
     cx: &mut Cx<'_>,
     handler: &Arc<Handler>,
-    route: RouteId,
+    job: &Job,
     held: Arc<Held>,
     body: &[u8],
     out: &mut dyn Reply,
 ) -> Result<State, Refusal> {
-    match route {
+    match job.route.id {
         RouteId::Stdin => return Ok(State::Input(stream::Input::new(held)?)),
-        RouteId::Stdout => return stream::output(held.claim_stdout()?, held, out),
-        RouteId::Stderr => return stream::output(held.claim_stderr()?, held, out),
+        RouteId::Stdout => return stream::output(held.claim_stdout()?, 0, held, out),
+        RouteId::Stderr => return stream::output(held.claim_stderr()?, 1, held, out),
         RouteId::Wait => {
-            return match held.wait()? {
-                Some(status) => answer(handler, &status, out),
-                None => Ok(State::Waiting(Waiting::Wait(Waiter(held)))),
+            let beat = Beat::asked(cx, &Query::parse(job.query.as_deref(), job.route.query)?)?;
+            return match held.wait(beat.is_some()).map_err(Refusal::conflict)? {
+                Ok(status) => answer(handler, &status, out),
+                Err(turn) => {
+                    if beat.is_some() {
+                        out.start(&ReplyHead::new(200, Some(JSON)));
+                    }
+                    Ok(State::Waiting(Waiting::Wait(Waiter(held, turn), beat)))
+                }
             };
         }
         RouteId::CloseProcess => {
@@ -264,9 +281,24 @@ pub(super) fn poll(
                 Ok(State::Done)
             }
         },
-        Waiting::Wait(Waiter(held)) => match held.poll_wait(cx) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(status) => answer(handler, &status, out),
+        Waiting::Wait(Waiter(held, turn), beat) => match held.poll_wait(cx, *turn) {
+            Poll::Pending => {
+                beat.iter_mut().for_each(|beat| beat.poll(cx, out));
+                return Poll::Pending;
+            }
+            Poll::Ready(None) => {
+                out.cut();
+                Ok(State::Done)
+            }
+            Poll::Ready(Some(status)) if out.started() => {
+                let mut body = Vec::new();
+                status.write(&mut body, handler.bounds.max_error_bytes);
+                out.room(body.len()).copy_from_slice(&body);
+                out.commit(body.len());
+                out.end();
+                Ok(State::Done)
+            }
+            Poll::Ready(Some(status)) => answer(handler, &status, out),
         },
         Waiting::Closing(held) => match held.poll_closed(cx) {
             Poll::Pending => return Poll::Pending,

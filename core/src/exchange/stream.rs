@@ -14,6 +14,7 @@ use crate::{
 };
 use alloc::{boxed::Box, sync::Arc};
 use core::{
+    sync::atomic::Ordering::Relaxed,
     task::{Poll, ready},
     time::Duration,
 };
@@ -85,7 +86,10 @@ impl Input {
                     super::reply::no_content(out);
                     return Poll::Ready(Ok(true));
                 }
-                Ok(n) => body.consume(n),
+                Ok(n) => {
+                    self.held.taken.fetch_add(n as u64, Relaxed);
+                    body.consume(n);
+                }
                 Err(_) => {
                     self.end(Event::StdinRefused);
                     self.refused = Some(cx.now().after(LOOK));
@@ -117,15 +121,22 @@ impl Drop for Input {
 pub(super) struct Output {
     held: Arc<Held>,
     from: Option<Box<dyn Source>>,
+    /// 0 for output, 1 for standard error.
+    which: usize,
     room: usize,
     /// When bytes last went.
     moved: Option<(Moment, usize)>,
 }
 
 /// The head goes at once: a reader knows then that it has the stream.
-pub(super) fn output(from: Option<Box<dyn Source>>, held: Arc<Held>, out: &mut dyn Reply) -> Result<State, Refusal> {
+pub(super) fn output(
+    from: Option<Box<dyn Source>>,
+    which: usize,
+    held: Arc<Held>,
+    out: &mut dyn Reply,
+) -> Result<State, Refusal> {
     out.start(&ReplyHead::new(200, Some("application/octet-stream")));
-    Ok(State::Output(Output { held, from, room: FIRST, moved: None }))
+    Ok(State::Output(Output { held, from, which, room: FIRST, moved: None }))
 }
 
 impl Output {
@@ -154,6 +165,7 @@ impl Output {
                 }
                 Poll::Ready(Ok(0)) => self.from = None,
                 Poll::Ready(Ok(n)) => {
+                    self.held.made[self.which].fetch_add(n as u64, Relaxed);
                     out.commit(n);
                     if n == self.room {
                         self.room = (n * 8).min(PIECE);

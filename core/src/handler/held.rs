@@ -7,12 +7,15 @@ use crate::{
     wire::{
         Code, Error, Moment, Scope, Signal, WaitStatus,
         lifecycle::{Effect, Event, Granted, Lifecycle},
-        process::{Ended, ProcessKind, Size},
+        process::{Ended, ProcessKind, ProcessRow, Size},
     },
     workspace::{Process, Sink, Source},
 };
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
-use core::task::{Poll, Waker};
+use core::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    task::{Poll, Waker},
+};
 
 /// A process that a session holds. Routes claim its streams and ask for its end; the keeper alone polls its exit.
 pub(crate) struct Held {
@@ -21,6 +24,10 @@ pub(crate) struct Held {
     pub(crate) session: Arc<str>,
     pub(crate) key: Arc<str>,
     pub(crate) how: How,
+    /// How many bytes its input took.
+    pub(crate) taken: AtomicU64,
+    /// How many bytes of output, and of standard error, were read.
+    pub(crate) made: [AtomicU64; 2],
     inbox: Arc<Inbox>,
     inner: Lock<Inner>,
 }
@@ -46,6 +53,8 @@ struct Inner {
     /// Whoever streams a body into the input: woken when that may not go on.
     at_input: Option<Waker>,
     waiter: Option<Waker>,
+    /// How many have waited: the last one's turn.
+    waits: u64,
     /// Whoever reads its outputs: what others hold open has an end of its own then.
     readers: Vec<Waker>,
     closers: Vec<Waker>,
@@ -71,12 +80,14 @@ impl Held {
             abandoned: Vec::new(),
             at_input: None,
             waiter: None,
+            waits: 0,
             readers: Vec::new(),
             closers: Vec::new(),
             exited_at: None,
             closed_at: None,
         };
-        Self { number, session, key, how, inbox, inner: Lock::new(inner) }
+        let (taken, made) = (AtomicU64::new(0), [AtomicU64::new(0), AtomicU64::new(0)]);
+        Self { number, session, key, how, taken, made, inbox, inner: Lock::new(inner) }
     }
 
     /// The scope that its routes take.
@@ -131,18 +142,22 @@ impl Held {
         self.inner.with(|inner| inner.step(Event::Stderr).map(|_| inner.stderr.take()))
     }
 
-    /// Begins to wait, one at a time.
-    pub(crate) fn wait(&self) -> Result<Option<WaitStatus>, Error> {
-        match self.step(Event::Wait)? {
-            Granted::Status(status) => Ok(Some(status)),
-            _ => Ok(None),
-        }
+    /// Begins to wait, one at a time: the answer, or the turn to wait with.
+    pub(crate) fn wait(&self, takes_over: bool) -> Result<Result<WaitStatus, u64>, Error> {
+        self.inner.with(|inner| match inner.step(Event::Wait { takes_over })? {
+            Granted::Status(status) => Ok(Ok(status)),
+            _ => {
+                inner.waits += 1;
+                Ok(Err(inner.waits))
+            }
+        })
     }
 
-    /// Goes on waiting.
-    pub(crate) fn poll_wait(&self, cx: &mut Cx<'_>) -> Poll<WaitStatus> {
+    /// Goes on waiting; `None` if another took over.
+    pub(crate) fn poll_wait(&self, cx: &mut Cx<'_>, turn: u64) -> Poll<Option<WaitStatus>> {
         self.inner.with(|inner| match inner.life.status() {
-            Some(status) => Poll::Ready(status.clone()),
+            Some(status) => Poll::Ready(Some(status.clone())),
+            None if inner.waits != turn => Poll::Ready(None),
             None => {
                 inner.waiter = Some(cx.waker().clone());
                 Poll::Pending
@@ -151,8 +166,28 @@ impl Held {
     }
 
     /// Whoever waited is gone before the end.
-    pub(crate) fn waiter_left(&self) {
-        let _ = self.step(Event::WaiterLeft);
+    pub(crate) fn waiter_left(&self, turn: u64) {
+        self.inner.with(|inner| {
+            if inner.waits == turn {
+                let _ = inner.step(Event::WaiterLeft);
+            }
+        });
+    }
+
+    /// What a listing says of it.
+    pub(crate) fn row(&self) -> ProcessRow {
+        let count = |n: &AtomicU64| n.load(Relaxed);
+        let waiting = |source: &Option<Box<dyn Source>>| source.as_ref().map_or(0, |source| source.waiting());
+        let unread = self.inner.with(|inner| [waiting(&inner.stdout), waiting(&inner.stderr)]);
+        ProcessRow {
+            id: (&*self.key).into(),
+            kind: self.how.kind,
+            name: None,
+            running: self.is_running(),
+            stdin: count(&self.taken),
+            stdout: count(&self.made[0]) + unread[0],
+            stderr: self.how.stderr.then(|| count(&self.made[1]) + unread[1]),
+        }
     }
 
     /// Sends a signal to its group.
@@ -284,7 +319,7 @@ impl Inner {
                     self.stdin = None;
                     self.at_input.take().into_iter().for_each(Waker::wake);
                 }
-                Effect::AnswerWaiter(_) => self.waiter.take().into_iter().for_each(Waker::wake),
+                Effect::AnswerWaiter(_) | Effect::CutWaiter => self.waiter.take().into_iter().for_each(Waker::wake),
                 Effect::AnswerClosers(_) => self.closers.drain(..).for_each(Waker::wake),
                 Effect::DropStreams => (self.stdout, self.stderr) = (None, None),
             }

@@ -8,7 +8,11 @@ use super::{
 use crate::{
     cx::Cx,
     lock::Lock,
-    wire::{Code, Error, Id, Moment, WaitStatus, process::Ended, session::Lease},
+    wire::{
+        Code, Error, Id, Moment, Scopes, WaitStatus,
+        process::{Ended, ProcessRow},
+        session::{Lease, SessionRow},
+    },
     workspace::Process,
 };
 use alloc::{
@@ -175,6 +179,15 @@ impl Session {
         {
             self.entries.remove(&oldest);
         }
+    }
+
+    /// Those of its processes that were not closed and whose scope is held.
+    fn listed(&self, scopes: Scopes) -> Vec<Arc<Held>> {
+        let open = self.entries.values().filter_map(|entry| match entry {
+            Entry::Process { held, closed: false, .. } if scopes.has(held.scope()) => Some(held),
+            _ => None,
+        });
+        open.cloned().collect()
     }
 
     /// Its processes, to end them.
@@ -377,6 +390,31 @@ impl Handler {
                 }
             }
         })
+    }
+
+    /// The processes of a session that were not closed and whose scope the asker holds, by id.
+    pub(crate) fn processes(
+        &self,
+        now: Moment,
+        owner: &str,
+        id: &str,
+        scopes: Scopes,
+    ) -> Result<Vec<ProcessRow>, Error> {
+        let held = self.sessions.with(|s| s.alive(now, owner, id).map(|session| session.listed(scopes)))?;
+        Ok(held.iter().map(|held| held.row()).collect())
+    }
+
+    /// The asker's sessions, by id, each with its processes.
+    pub(crate) fn session_rows(&self, now: Moment, owner: &str, scopes: Scopes) -> Vec<SessionRow> {
+        let own = |s: &Session| &*s.owner == owner && s.end.is_none() && now < s.until;
+        let all: Vec<_> = self.sessions.with(|s| {
+            s.all.iter().filter(|(_, session)| own(session)).map(|(id, s)| (id.clone(), s.listed(scopes))).collect()
+        });
+        let row = |(id, held): (Arc<str>, Vec<Arc<Held>>)| SessionRow {
+            id: (&*id).into(),
+            processes: held.iter().map(|held| held.row()).collect(),
+        };
+        all.into_iter().map(row).collect()
     }
 
     /// A process's close begins: its key starts nothing again, and once it has ended it holds no place. It answers on for a while.

@@ -4,7 +4,7 @@ use crate::errno::failed;
 use farside_core::{Cx, Interest, Sink, Source, Watched, wire::Error};
 use rustix::{
     fd::OwnedFd,
-    io::{Errno, fcntl_dupfd_cloexec, ioctl_fionbio, read, write},
+    io::{Errno, fcntl_dupfd_cloexec, ioctl_fionbio, ioctl_fionread, read, write},
     pipe::{PipeFlags, pipe_with},
 };
 use std::{
@@ -37,6 +37,10 @@ impl Source for Pipe {
     fn poll_read(&mut self, cx: &mut Cx<'_>, buf: &mut [u8]) -> Poll<Result<usize, Error>> {
         let Some(pipe) = &mut self.0 else { return Poll::Ready(Ok(0)) };
         cx.io(pipe, Interest::Read, |fd| Ok(read(fd, &mut *buf)?)).map_err(told)
+    }
+
+    fn waiting(&self) -> u64 {
+        self.0.as_ref().and_then(|pipe| ioctl_fionread(pipe).ok()).unwrap_or(0)
     }
 }
 
