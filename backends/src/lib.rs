@@ -2,6 +2,7 @@
 //! sockets that a client dials ([`socket`]).
 #![deny(unsafe_code)]
 
+#[cfg(feature = "local")]
 mod command;
 mod errno;
 #[cfg(all(feature = "local", target_os = "linux"))]

@@ -126,11 +126,15 @@ fn pr_08_a_bounded_fork_bomb_is_gone() {
     assert_eq!(place.left(), [""; 0]);
 }
 
-/// It raises its limit, leaves the group, and is found as the child of a marked one; a leader may leave its own group too.
+/// It raises its limit, leaves the group, and is found as the child of a marked one, which goes before it does; a leader may leave its own
+/// group too.
 #[test]
 fn one_that_takes_off_its_mark_is_found_by_its_parent_or_its_group() {
     let unmark = "import os,resource,time\nresource.setrlimit(15, (resource.RLIM_INFINITY,)*2)\n";
-    let child = format!("{unmark}os.setsid()\nprint('on', flush=True)\nif os.fork()==0: os.setsid()\ntime.sleep(1000)");
+    let child = format!(
+        "{unmark}import signal\nos.setsid()\nsignal.signal(2, signal.SIG_IGN)\nsignal.signal(15, signal.SIG_IGN)\n\
+         if os.fork()==0: os.setsid(); print('on', flush=True)\ntime.sleep(1000)"
+    );
     let scripts = [
         format!("import subprocess,time\nsubprocess.Popen(['python3','-c','''{child}'''])\ntime.sleep(1000)"),
         format!(

@@ -54,7 +54,7 @@ fn rx_02_without_descriptors_it_is_refused_and_nothing_is_left() {
     assert!((6..=9).contains(&refused), "{refused}");
 
     // A command that is ended while there is no descriptor to hold its processes by: it is ended when there is one again.
-    let mut running = start(&place.ws, &sh("setsid sleep 1000 & echo on; wait")).unwrap();
+    let mut running = start(&place.ws, &sh("setsid sh -c 'echo on; exec sleep 1000' & wait")).unwrap();
     running.until_output(3);
     with_spare(0, || {
         running.interrupt();

@@ -150,7 +150,7 @@ fn seed(memory: &Memory, dirs: [&Path; 2], step: &Step) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_same_everywhere(steps in prop::collection::vec(step(), 1..40)) {

@@ -83,9 +83,14 @@ impl RecvBuf {
 
     /// Gives large room back once nothing is in it.
     pub(crate) fn rest(&mut self) {
-        if self.is_empty() && self.bytes.len() > 2 * SMALL {
+        if self.is_empty() && self.is_large() {
             *self = Self { closed: self.closed, ..Self::default() };
         }
+    }
+
+    /// Whether it holds more room than one that rests.
+    pub(crate) fn is_large(&self) -> bool {
+        self.bytes.len() > 2 * SMALL
     }
 }
 
@@ -221,9 +226,14 @@ impl Tx {
 
     /// Gives large room back once nothing is in it.
     pub(crate) fn rest(&mut self) {
-        if self.is_empty() && self.bytes.len() > 2 * SMALL {
+        if self.is_empty() && self.is_large() {
             self.bytes = Vec::new();
         }
+    }
+
+    /// Whether it holds more room than one that rests.
+    pub(crate) fn is_large(&self) -> bool {
+        self.bytes.len() > 2 * SMALL
     }
 }
 

@@ -92,8 +92,8 @@ struct Busy {
     body_until: Option<Moment>,
 }
 
-/// A receive buffer for a body that is a file.
-const BULK: usize = 256 * 1024;
+/// The largest receive buffer, for a body that is a file.
+const BULK: u64 = 256 * 1024;
 /// While more than this waits to be written, no other request is looked at.
 const BACKLOG: usize = 64 * 1024;
 /// How much is dropped behind a last reply.
@@ -126,7 +126,8 @@ impl Connection {
     /// Goes on as far as it can. Its work is bounded by what `rx` holds and by the room in `tx`. What may change its answer: bytes in
     /// `rx`, bytes written from `tx`, the time, a wake-up, [`Connection::hang_up`].
     pub fn turn(&mut self, cx: &mut Cx<'_>, rx: &mut RecvBuf, tx: &mut Tx) -> Flow {
-        if tx.has_moved() || tx.is_empty() {
+        let patient = matches!(&self.state, State::Busy(busy) if busy.exchange.is_patient());
+        if tx.has_moved() || tx.is_empty() || patient {
             self.untaken = None;
         }
         if self.untaken.is_some_and(|until| until <= cx.now()) {
@@ -137,7 +138,7 @@ impl Connection {
             tx.clear();
         }
         let flow = self.go_on(cx, rx, tx);
-        if !tx.is_empty() {
+        if !(tx.is_empty() || patient) {
             cx.wake_at(*self.untaken.get_or_insert(cx.now().after(times::STALL)), "stall");
         }
         flow
@@ -164,9 +165,6 @@ impl Connection {
                 }
                 State::Closed => Some(Flow { read: false, again: false, shut: false, close: true }),
             };
-            if self.gone {
-                tx.clear();
-            }
             if let Some(flow) = flow {
                 return flow;
             }
@@ -213,6 +211,9 @@ impl Connection {
                 if tx.is_empty() {
                     rx.rest();
                     tx.rest();
+                } else if rx.is_large() || tx.is_large() {
+                    // Whoever asks again at once gets the same room.
+                    cx.wake_at(cx.now().after(times::MOMENT), "rest");
                 }
                 cx.wake_at(*until, if *idle { "idle" } else { "head" });
                 return Some(Flow { read: true, again: false, shut: false, close: false });
@@ -240,9 +241,7 @@ impl Connection {
     fn busy(&mut self, cx: &mut Cx<'_>, rx: &mut RecvBuf, tx: &mut Tx) -> Option<Flow> {
         let State::Busy(busy) = &mut self.state else { return None };
         let before = rx.filled().len();
-        if busy.exchange.is_bulk() {
-            rx.want(BULK);
-        }
+        rx.want(busy.exchange.bulk().min(BULK) as usize);
         let done = {
             let reply = &mut H1Reply { tx, state: &mut busy.reply };
             let body = &mut H1Body { rx, decoder: &mut busy.decoder };
@@ -316,7 +315,7 @@ impl Connection {
 impl Busy {
     /// Whether the peer has sent nothing for too long of a body that is waited for.
     fn is_stalled(&mut self, cx: &mut Cx<'_>, before: usize, rx: &RecvBuf) -> bool {
-        let waits = self.exchange.wants_body() && rx.is_empty();
+        let waits = self.exchange.wants_body() && rx.is_empty() && !self.exchange.is_patient();
         if !waits || before > 0 {
             self.body_until = None;
         }

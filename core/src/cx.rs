@@ -87,6 +87,13 @@ impl<'a> Cx<'a> {
         self.runtime.entropy(out);
     }
 
+    /// A context at the same time for something else to be polled, which wakes `waker`; gives what it asked for beside what came of it.
+    pub fn nested<R>(&mut self, waker: &Waker, poll: impl FnOnce(&mut Cx<'_>) -> R) -> (R, Option<Due>) {
+        let mut cx = Cx { now: self.now, due: None, waker, shared: false, runtime: &mut *self.runtime };
+        let out = poll(&mut cx);
+        (out, cx.due)
+    }
+
     /// The earliest moment asked for in this turn.
     pub fn due(&self) -> Option<Due> {
         self.due

@@ -38,6 +38,8 @@ mod workspace;
 pub use buf::FileRange;
 pub use farside_wire as wire;
 #[cfg(feature = "std")]
+pub use handler::Keeper;
+#[cfg(feature = "std")]
 pub use io::{Interest, Watched};
 #[cfg(feature = "std")]
 pub use remote::Remote;

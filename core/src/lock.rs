@@ -22,3 +22,9 @@ impl<T> Lock<T> {
         return f(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     }
 }
+
+impl<T: Default> Default for Lock<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}

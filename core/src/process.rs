@@ -4,8 +4,12 @@
 use crate::{
     cx::Cx,
     ladder::{Action, Ladder},
-    wire::{Channel, Error, Moment, Signal, times::HELD_OUTPUT},
-    workspace::{Command, Exec, Exit, Piece, Sink, Source},
+    wire::{
+        Channel, Code, Error, Moment, Signal, WaitStatus,
+        process::{Ended, Size},
+        times::HELD_OUTPUT,
+    },
+    workspace::{Command, Exec, Exit, Piece, Process, Sink, Source},
 };
 use alloc::boxed::Box;
 use bytes::{Buf, Bytes};
@@ -31,6 +35,23 @@ pub trait Leader: Send {
     /// # Errors
     /// When that cannot be known. It is not polled again.
     fn poll_exit(&mut self, cx: &mut Cx<'_>) -> Poll<Result<Exit, Error>>;
+
+    /// Sends a signal to its process group, before its exit was seen.
+    ///
+    /// # Errors
+    /// `process_done` when it was gone.
+    fn signal_group(&mut self, signal: Signal) -> Result<(), Error> {
+        self.signal(signal);
+        Ok(())
+    }
+
+    /// Changes the size of its terminal; `exited` says that its exit was seen.
+    ///
+    /// # Errors
+    /// `unsupported` without a terminal, then `process_done`.
+    fn resize(&mut self, _size: Size, _exited: bool) -> Result<(), Error> {
+        Err(Code::Unsupported.into())
+    }
 
     /// Kills it and everything it started, one round. Whether the round found nothing alive: then nothing is left, and it is over.
     fn sweep(&mut self) -> bool;
@@ -220,5 +241,109 @@ impl<L: Leader> Exec for Run<L> {
 
     fn interrupt(&mut self) {
         self.interrupted = true;
+    }
+}
+
+/// A process that outlives the call that started it, on any [`Leader`].
+pub struct Managed<L> {
+    leader: L,
+    timeout: Option<Duration>,
+    timeout_at: Option<Moment>,
+    /// Why it is to be ended, and whether politely.
+    asked: Option<(Ended, bool)>,
+    ladder: Option<Ladder>,
+    /// Set once a signal was sent for that reason: a process that left at its input's end has its own status.
+    ended: Option<Ended>,
+    exited: Option<WaitStatus>,
+    done: bool,
+}
+
+impl<L: Leader> Managed<L> {
+    /// The process that `leader` runs.
+    pub fn new(leader: L, timeout: Option<Duration>) -> Self {
+        Self { leader, timeout, timeout_at: None, asked: None, ladder: None, ended: None, exited: None, done: false }
+    }
+
+    /// What its times ask for.
+    fn keep_time(&mut self, cx: &mut Cx<'_>) {
+        let now = cx.now();
+        if let Some(timeout) = self.timeout.take() {
+            self.timeout_at = Some(now.after(timeout));
+        }
+        if let (None, None, Some(at)) = (self.asked, &self.ladder, self.timeout_at) {
+            if at <= now {
+                self.asked = Some((Ended::Timeout, false));
+            } else {
+                cx.wake_at(at, "process timeout");
+            }
+        }
+        if let (None, Some((_, polite))) = (&self.ladder, self.asked) {
+            self.ladder = Some(if polite { Ladder::polite(now) } else { Ladder::new(now) });
+        }
+        let Some(ladder) = &mut self.ladder else { return };
+        while let Some(action) = ladder.step(now) {
+            match action {
+                // Whoever holds the input closes it.
+                Action::CloseInput => {}
+                Action::Signal(signal) => {
+                    self.ended = self.asked.map(|(why, _)| why);
+                    self.leader.signal(signal);
+                }
+                Action::Kill if self.leader.sweep() => ladder.nothing_left(),
+                Action::Kill => {}
+            }
+        }
+        match ladder.due() {
+            Some(due) => cx.wake_at(due, "process ladder"),
+            None => self.done = true,
+        }
+    }
+}
+
+impl<L: Leader> Process for Managed<L> {
+    fn stdin(&mut self) -> Option<Box<dyn Sink>> {
+        self.leader.stdin()
+    }
+
+    fn stdout(&mut self) -> Option<Box<dyn Source>> {
+        self.leader.stdout()
+    }
+
+    fn stderr(&mut self) -> Option<Box<dyn Source>> {
+        self.leader.stderr()
+    }
+
+    fn signal(&mut self, signal: Signal) -> Result<(), Error> {
+        if self.exited.is_some() { Err(Code::ProcessDone.into()) } else { self.leader.signal_group(signal) }
+    }
+
+    fn resize(&mut self, size: Size) -> Result<(), Error> {
+        self.leader.resize(size, self.exited.is_some())
+    }
+
+    fn end(&mut self, why: Ended, polite: bool) {
+        if self.exited.is_none() {
+            self.asked.get_or_insert((why, polite));
+        }
+    }
+
+    fn poll_exit(&mut self, cx: &mut Cx<'_>) -> Poll<WaitStatus> {
+        self.keep_time(cx);
+        if self.exited.is_none()
+            && let Poll::Ready(exit) = self.leader.poll_exit(cx)
+        {
+            self.exited = Some(match (exit, self.ended) {
+                (_, Some(why)) => WaitStatus::Ended(why),
+                (Ok(Exit { signal: Some(signal), .. }), _) => WaitStatus::Signaled(signal),
+                (Ok(exit), _) => WaitStatus::Exited(exit.code),
+                (Err(error), _) => WaitStatus::Failed(error),
+            });
+            self.ladder.get_or_insert_with(|| Ladder::rounds(cx.now())).exited(cx.now());
+            self.keep_time(cx);
+        }
+        match &self.exited {
+            Some(status) if self.done => Poll::Ready(status.clone()),
+            _ => Poll::Pending,
+        }
     }
 }

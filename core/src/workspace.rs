@@ -3,7 +3,10 @@
 
 use crate::{
     cx::Cx,
-    wire::{Bounds, Channel, Descriptor, Error, Listing, Meta, Reach, name},
+    wire::{
+        Bounds, Channel, Descriptor, Error, Listing, Meta, Reach, Signal, WaitStatus, name,
+        process::{Ended, Size},
+    },
 };
 use alloc::{borrow::Cow, boxed::Box, string::String, sync::Arc, vec::Vec};
 use bytes::Bytes;
@@ -71,6 +74,14 @@ pub enum Op<'a> {
     },
     /// Runs a command. Answered by [`Answer::Exec`] once it runs.
     Exec(&'a Command),
+    /// Starts a process that outlives the call. Answered by [`Answer::Process`] once it runs.
+    Start(&'a Start),
+    /// Opens a stream to a TCP port on the workspace's loopback: a process whose streams are the stream's, without standard error and
+    /// without a ladder. Answered by [`Answer::Process`].
+    Connect {
+        /// The port, from 1.
+        port: u16,
+    },
 }
 
 impl Op<'_> {
@@ -83,8 +94,9 @@ impl Op<'_> {
             Self::About => Ok(()),
             Self::Stat { name, .. } | Self::ReadLink { name } | Self::ReadDir { name, .. } => name::check(name),
             Self::Open { name } | Self::Create { name, .. } | Self::Remove { name } => name::check(name),
-            Self::Exec(command) if command.dir.is_empty() => Ok(()),
-            Self::Exec(command) => name::check(&command.dir),
+            Self::Connect { .. } => Ok(()),
+            Self::Exec(Command { dir, .. }) | Self::Start(Start { dir, .. }) if dir.is_empty() => Ok(()),
+            Self::Exec(Command { dir, .. }) | Self::Start(Start { dir, .. }) => name::check(dir),
         }
     }
 }
@@ -110,6 +122,8 @@ pub enum Answer {
     Done,
     /// To [`Op::Exec`].
     Exec(Box<dyn Exec>),
+    /// To [`Op::Start`] and [`Op::Connect`].
+    Process(Box<dyn Process>),
 }
 
 /// What a workspace is (spec, Info). The handler adds bounds of its own, scopes and extensions.
@@ -124,6 +138,10 @@ pub struct About {
     pub links: bool,
     /// How far the end of a command reaches.
     pub reach: Reach,
+    /// Whether it can start processes that outlive a call.
+    pub start: bool,
+    /// Whether it can open streams to ports on its loopback.
+    pub connect: bool,
     /// The environment every command starts from, `NAME=value` each.
     pub env: Vec<String>,
     /// Bounds it keeps itself, if it is a remote one: no more is sent to it.
@@ -141,6 +159,8 @@ impl About {
             descriptor,
             links: true,
             reach: Reach::None,
+            start: false,
+            connect: false,
             env: Vec::new(),
             bounds: None,
             extensions: Vec::new(),
@@ -167,6 +187,30 @@ pub struct Command {
 
 impl Command {
     /// A command of these arguments, in the root, with nothing to read.
+    pub fn new<S: Into<String>>(args: impl IntoIterator<Item = S>) -> Self {
+        Self { args: args.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+}
+
+/// A process to start (spec, Sessions, starts, keys).
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Start {
+    /// The program and its arguments, as of [`Command::args`].
+    pub args: Vec<String>,
+    /// The directory it runs in, a name of the workspace; empty is the root.
+    pub dir: String,
+    /// Added to the workspace's environment, `NAME=value` each; the later of one name wins.
+    pub env: Vec<String>,
+    /// After so long it is ended.
+    pub timeout: Option<Duration>,
+    /// Whether its standard error is wanted; otherwise it goes nowhere. On a terminal it is part of the output.
+    pub stderr: bool,
+    /// The size of the terminal it runs on, if it runs on one.
+    pub terminal: Option<Size>,
+}
+
+impl Start {
+    /// A process of these arguments, in the root, on pipes, without its standard error.
     pub fn new<S: Into<String>>(args: impl IntoIterator<Item = S>) -> Self {
         Self { args: args.into_iter().map(Into::into).collect(), ..Self::default() }
     }
@@ -290,6 +334,38 @@ pub trait Exec: Send {
 
     /// The caller's end (cancel, hang-up): the command is ended politely. Pieces go on to `End`, which comes once all has ended.
     fn interrupt(&mut self);
+}
+
+/// A process that outlives the call that started it. Its streams are taken once, each by one owner; what is left controls it. Dropped,
+/// it is ended at once with everything it started.
+pub trait Process: Send {
+    /// Its input, once.
+    fn stdin(&mut self) -> Option<Box<dyn Sink>>;
+
+    /// Its output, once.
+    fn stdout(&mut self) -> Option<Box<dyn Source>>;
+
+    /// Its standard error, once; `None` if it was not asked for.
+    fn stderr(&mut self) -> Option<Box<dyn Source>>;
+
+    /// Sends a signal to its process group.
+    ///
+    /// # Errors
+    /// `unsupported` for a stream, `process_done` after its exit.
+    fn signal(&mut self, signal: Signal) -> Result<(), Error>;
+
+    /// Changes the size of its terminal.
+    ///
+    /// # Errors
+    /// `unsupported` without a terminal, `process_done` after its exit.
+    fn resize(&mut self, size: Size) -> Result<(), Error>;
+
+    /// Begins to end it, for the first reason that is given; [`Process::poll_exit`] goes on with it. Polite (`closed` alone): its input
+    /// is closed first, which its owner does, and it has a moment to leave by itself.
+    fn end(&mut self, why: Ended, polite: bool);
+
+    /// How it ended, once it has, with everything it started. The same each time.
+    fn poll_exit(&mut self, cx: &mut Cx<'_>) -> Poll<WaitStatus>;
 }
 
 /// What a running command gives.

@@ -1,4 +1,5 @@
 //! Every operation of the client against a handler in the same process.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
 
@@ -124,11 +125,22 @@ fn an_upload_that_is_dropped_changes_nothing() {
     fake.put("f", "old");
     let remote = all(&fake);
     let mut clock = Clock::default();
-    for size in [Some(10), None] {
-        let mut sink = run(ops::create(&remote, "f", None, size)).unwrap();
-        assert_eq!(clock.wait(|cx| sink.poll_write(cx, b"12345")), Ok(5));
-        drop(sink);
-        assert_eq!(fake.get("f").unwrap(), b"old");
+    for n in [1, 5, 16_384, 16_385, 100_000] {
+        let data = vec![7; n];
+        for size in [Some(n as u64 + 1), Some(n as u64), None] {
+            let mut sink = run(ops::create(&remote, "f", None, size)).unwrap();
+            let mut left = &data[..];
+            while !left.is_empty() {
+                let n = clock.wait(|cx| sink.poll_write(cx, left)).unwrap();
+                left = &left[n..];
+            }
+            drop(sink);
+            assert_eq!(
+                fake.get("f").unwrap(),
+                b"old",
+                "all of it was written, but it was not finished: {n} of {size:?}"
+            );
+        }
     }
     let mut sink = run(ops::create(&remote, "f", None, Some(4))).unwrap();
     assert_eq!(clock.wait(|cx| sink.poll_write(cx, b"12345")).unwrap_err().code, Code::Other, "more than announced");
@@ -155,6 +167,9 @@ fn an_upload_that_is_refused_says_why() {
     assert_eq!(refused, Err(Error::limit("maxWriteBytes", 1000)), "by the client, which knows");
     let command = Command { stdin: vec![0; 1001].into(), ..Command::new(["exit:0"]) };
     assert_eq!(run(ops::exec(&remote, &command)).map(|_| ()), Err(Error::limit("maxWriteBytes", 1000)));
+    let command = Command::new(["exit:0", &"x".repeat((1 << 20) + 2000)]);
+    let max = Bounds::default().max_request_bytes;
+    assert_eq!(run(ops::exec(&remote, &command)).map(|_| ()), Err(Error::limit("maxRequestBytes", max)));
     assert_eq!(*fake.0.last.lock().unwrap(), None, "it was not sent");
 }
 

@@ -1,4 +1,5 @@
 //! What the client sends, when it sends it again, and which connection it sends it on.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
 
@@ -225,11 +226,12 @@ fn a_refusal_that_comes_early_is_what_the_upload_came_to() {
 fn a_refusal_that_comes_early_is_what_the_exec_came_to() {
     let refusal = reply(401, "application/json", r#"{"error":{"code":"auth","message":"unauthenticated"}}"#);
     for full in [Then::Open, Then::Reset] {
-        let script = Script { takes: 1000, full, ..Script::new(refusal.clone()).early().then(Then::Eof) };
+        let script = Script { takes: 1000, full, ..Script::new(refusal.clone()).early() };
         let server = Scripted::new([script]);
+        let remote = server.remote();
         let command = Command { stdin: vec![0; 100_000].into(), ..Command::new(["a"]) };
-        assert_eq!(run(ops::exec(&server.remote(), &command)).map(|_| ()), Err(Code::Unauthenticated.into()));
-        assert_eq!(server.open(), [false]);
+        assert_eq!(run(ops::exec(&remote, &command)).map(|_| ()), Err(Code::Unauthenticated.into()));
+        assert_eq!(server.open(), [false], "half a request is no place for another");
     }
 }
 
@@ -348,4 +350,29 @@ fn streams_come_apart_only_from_a_server_that_can() {
     }
     assert_eq!(server.requests(), 3);
     assert!(run(ops::exec(&Scripted::new([Script::new(json("{}"))]).remote(), &command)).is_err());
+}
+
+#[test]
+fn without_its_finish_an_upload_is_cut() {
+    for n in [1, 5, 16_384, 16_385, 100_000] {
+        for size in [Some(n), None] {
+            let server = Scripted::new([Script::new(no_content())]);
+            let (mut sink, mut clock) =
+                (run(ops::create(&server.remote(), "a", None, size)).unwrap(), Clock::default());
+            let data = vec![b'x'; n as usize];
+            let mut left = &data[..];
+            while !left.is_empty() {
+                let n = clock.wait(|cx| sink.poll_write(cx, left)).unwrap();
+                left = &left[n..];
+            }
+            let body = |written: String| written.split_once("\r\n\r\n").map_or(0, |(_, body)| body.len());
+            let before = body(server.written().concat());
+            match size {
+                Some(n) => assert!(before < n as usize, "all {n} went out"),
+                None => assert!(!server.written().concat().ends_with("0\r\n\r\n")),
+            }
+            clock.wait(|cx| sink.poll_finish(cx)).unwrap();
+            assert!(body(server.written().concat()) >= n as usize);
+        }
+    }
 }

@@ -35,7 +35,7 @@ pub(crate) async fn drive(sock: Arc<OwnedFd>, handler: Arc<Handler>, busy: Arc<A
     let _ = sockopt::set_tcp_nodelay(&sock, true);
     rustix::io::ioctl_fionbio(&sock, true)?;
     let (sock, conn) = (Async::new_nonblocking(sock)?, Connection::new(handler, now()));
-    let mut driver = Driver { sock, conn, busy, held: None, alarm: Alarm::default(), shut: false };
+    let mut driver = Driver { sock, conn, busy, held: None, alarm: Alarm::default(), waits: false, shut: false };
     poll_fn(|c| driver.poll(c)).await
 }
 
@@ -46,6 +46,8 @@ struct Driver {
     /// Buffers with something in them; a connection that waits with empty ones holds none.
     held: Option<(RecvBuf, Tx)>,
     alarm: Alarm,
+    /// Nothing was there to read: before the next try the reactor is asked, which is no call to the system.
+    waits: bool,
     shut: bool,
 }
 
@@ -132,11 +134,15 @@ impl Driver {
 
     fn poll_read(&mut self, c: &mut Context<'_>, rx: &mut RecvBuf) -> Poll<io::Result<()>> {
         loop {
+            if self.waits {
+                ready!(self.sock.poll_readable(c))?;
+                self.waits = false;
+            }
             match recv(&self.sock, rx.spare(), RecvFlags::empty()) {
                 Ok((_, n)) if n > 0 => rx.commit(n),
                 Ok(_) => rx.close(),
                 Err(Errno::AGAIN) => {
-                    ready!(self.sock.poll_readable(c))?;
+                    self.waits = true;
                     continue;
                 }
                 Err(Errno::INTR) => continue,

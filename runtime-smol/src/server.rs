@@ -53,6 +53,9 @@ pub fn serve(
     let listener = listener.into().0;
     rustix::io::ioctl_fionbio(&listener, true)?;
     let (listener, open) = (Async::new_nonblocking(listener)?, Arc::new(Open::default()));
+    if let Some(keeper) = handler.keeper() {
+        executor.spawn(run(keeper)).detach();
+    }
     let accepting = executor.spawn(accept_all(listener, open.clone(), handler.clone(), Arc::downgrade(executor)));
     Ok(Server { handler, open, accepting: Some(accepting) })
 }

@@ -7,6 +7,7 @@
 mod blocking;
 mod dial;
 mod drive;
+mod keep;
 mod park;
 mod server;
 

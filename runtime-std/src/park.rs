@@ -73,10 +73,15 @@ struct Turning<'a> {
     fired: &'a [Want],
 }
 
+/// Fills `out` from the system.
+#[allow(clippy::expect_used, reason = "a system without entropy can make no key that nobody guesses")]
+pub(crate) fn entropy(out: &mut [u8]) {
+    getrandom::fill(out).expect("the system's entropy");
+}
+
 impl Runtime for Turning<'_> {
-    #[allow(clippy::expect_used, reason = "a system without entropy can make no key that nobody guesses")]
     fn entropy(&mut self, out: &mut [u8]) {
-        getrandom::fill(out).expect("the system's entropy");
+        entropy(out);
     }
 
     fn may_be_ready(&self, io: &Watched, want: Interest) -> bool {

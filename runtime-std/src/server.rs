@@ -1,6 +1,6 @@
 //! A listener and its connections, a thread each.
 
-use crate::{drive::drive, park};
+use crate::{drive::drive, keep::keep, park};
 use farside_core::Handler;
 use rustix::{
     event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll},
@@ -54,6 +54,7 @@ impl From<UnixListener> for Listener {
 pub fn serve(listener: impl Into<Listener>, handler: Arc<Handler>) -> io::Result<Server> {
     let listener = listener.into().0;
     rustix::io::ioctl_fionbio(&listener, true)?;
+    keep(&handler)?;
     let stop = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
     let open = Arc::new(Open::default());
     let accepting = {

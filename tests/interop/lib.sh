@@ -1,45 +1,49 @@
-# What the scripts here share: a folder of their own, and servers that end with them. Sourced, with `server` set to the program.
+# What the scripts here share: a folder of their own, and servers that end with them. Sourced.
 work=$(mktemp -d)
 pids=()
 mkfifo "$work/stdin"
-# A server serves until its standard input ends: until this script does, however that ends.
+# Some servers serve until their standard input ends: until this script does, however that ends.
 exec {stdin}<>"$work/stdin"
 trap finish EXIT
 
-# start RUNTIME FOLDER FLAG...: a server on a port of its own; its URL is in `url`.
+export GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-buildvcs=false
+
+# start COMMAND...: a server on a port of its own, and the URL that it says it listens at in `url`.
 start() {
     local log=$work/server-${#pids[@]}
     : >"$log"
-    "$server" "$@" --listen 127.0.0.1:0 <"$work/stdin" >"$log" 2>"$log.err" {stdin}>&- &
+    "$@" <"$work/stdin" >"$log" 2>&1 {stdin}>&- &
     pids+=($!)
-    wait_for "$log"
-}
-
-# wait_for LOG: the URL that a server says it listens at.
-wait_for() {
     for _ in $(seq 200); do
-        url=$(sed -n 's/^listening //p' "$1")
-        [ -z "$url" ] || return 0
+        url=$(grep -o -m 1 'http://[0-9.:]*' "$log") && return 0
         kill -0 "${pids[-1]}" 2>/dev/null || break
         sleep 0.05
     done
-    echo "a server does not start:" >&2
-    cat "$1.err" >&2
+    echo "a server does not start: $*" >&2
+    cat "$log" >&2
     return 1
 }
 
-# Ends the servers, politely first: 5 s for all of them.
+# Ends the servers, politely: by the end of their input, then by TERM, and each has 5 s.
 finish() {
-    local status=$? pid tries=50
+    local status=$? pid
     exec {stdin}>&-
     for pid in "${pids[@]}"; do
-        while [ "$tries" -gt 0 ] && kill -0 "$pid" 2>/dev/null; do
-            sleep 0.1
-            tries=$((tries - 1))
-        done
-        kill -KILL "$pid" 2>/dev/null && echo "a server did not end by itself" >&2 && status=1
-        wait "$pid" 2>/dev/null || true
+        ended "$pid" 10 || { kill -TERM "$pid" && ended "$pid" 50; } || {
+            kill -KILL "$pid"
+            echo "a server did not end by itself" >&2
+            status=1
+        }
     done
     rm -rf "$work"
     exit "$status"
+}
+
+# ended PID TENTHS: whether it ends within so many tenths of a second.
+ended() {
+    for _ in $(seq "$2"); do
+        kill -0 "$1" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    ! kill -0 "$1" 2>/dev/null
 }

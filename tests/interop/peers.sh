@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Two peers of the wire that others wrote: their checker against our server, on both runtimes, with authentication and without, and our
-# clients against their server. Takes the folder of the peers, and the server to run (target/debug/checked-server without another).
+# clients against their server. Takes the folder of the peers, and the folder of our programs (target/debug without another).
 #
 # Cases that are known to fail stand in not-yet.txt. A case that fails beside is tried once more by itself, since many look at times that
 # a busy machine may miss.
 set -euo pipefail
-cd "$(dirname "$0")"
 peers=$(realpath "$1")
-server=$(realpath "${2:-../../target/debug/checked-server}")
+programs=$(realpath "${2:-$(dirname "$0")/../../target/debug}")
+cd "$(dirname "$0")"
 . ./lib.sh
 
 # check NAME URL CONFIG: one run of the checker, and one more of the cases that fail.
@@ -31,13 +31,27 @@ run() {
 
 for runtime in std smol; do
     mkdir "$work/$runtime"
-    start "$runtime" / --insecure
+    start "$programs/checked-server" "$runtime" / --insecure
     open=$url
-    start "$runtime" "$work/$runtime" --config "$peers/example/server.json"
+    start "$programs/checked-server" "$runtime" "$work/$runtime" --config "$peers/example/server.json"
     sed "s#/srv/workspace#$work/$runtime#; s#http://127.0.0.1:18712#$open#" "$peers/example/check.json" >"$work/check.json"
     check "$runtime" "$url" "$work/check.json"
 
-    start "$runtime" "$work/$runtime" --insecure
+    start "$programs/checked-server" "$runtime" "$work/$runtime" --insecure
     printf '{"all":"any","insecure":true,"root":"%s","insecureUrl":"%s","slashUrl":"%s"}' "$work/$runtime" "$open" "$open" >"$work/open.json"
     check "$runtime-insecure" "$url" "$work/open.json"
 done
+
+(cd "$peers/go-server" && go build -o "$work/peerserver" .)
+mkdir "$work/theirs" "$work/scratch"
+start "$work/peerserver" -root "$work/theirs" -listen 127.0.0.1:0 -config "$peers/example/server.json"
+began=$SECONDS
+bash client-farside.sh "$programs/farside" "$url" tok-all "$work/scratch"
+echo "peers: our command line on their server, $((SECONDS - began)) s"
+began=$SECONDS
+FARSIDE_PEER_URL=$url FARSIDE_PEER_ROOT=$work/theirs FARSIDE_PEER_TOKEN=tok-all \
+    cargo test --quiet --workspace --test conformance a_peer -- --exact >"$work/conformance" 2>&1 || {
+    cat "$work/conformance" >&2
+    exit 1
+}
+echo "peers: the conformance suite on their server, $((SECONDS - began)) s"

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 /// Every fuzz target and its body.
 const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("bodies", farside_wire::fuzz::values::bodies),
+    ("client_connection", farside_core::fuzz::client_connection),
     ("http_chunked", farside_wire::fuzz::http::chunked),
     ("http_head", farside_wire::fuzz::http::head),
     ("json", farside_wire::fuzz::values::json),

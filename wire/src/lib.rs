@@ -21,6 +21,7 @@ pub mod http;
 pub mod id;
 pub mod info;
 pub mod json;
+pub mod lifecycle;
 pub mod mode;
 pub mod name;
 pub mod out;

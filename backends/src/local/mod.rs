@@ -1,5 +1,6 @@
 //! A directory of this machine.
 
+mod connect;
 mod list;
 mod process;
 mod read;
@@ -32,6 +33,18 @@ use std::{path::Path, sync::Arc};
 /// not is left from a writer that was killed, and goes when something is next written in that directory by a workspace that is new. So
 /// nobody else should use such names. It is a new file: hard links, owner and extended attributes are not kept, and a file that is
 /// read-only is replaced too. An existing one keeps its permission bits; set-uid, set-gid and sticky are never on what is written.
+///
+/// **Commands** are processes of this machine, with the workspace's environment, their own, and nothing else of this process: no other
+/// descriptor than their three streams, no signal blocked or ignored. They keep its user, umask and limits. One limit is used as a mark
+/// and differs: the soft one of real-time CPU time (`RLIMIT_RTTIME`) is a number of each command's own, over 146,000 years. Whatever a
+/// command starts inherits it, and is found by it; one that takes the mark off is found as long as it is in the command's group or its
+/// parent is found. So the end of a command reaches its descendants; beyond reach is what it has others start (a service manager, a
+/// container's daemon), and what became another user's. Without `/proc` it reaches the group alone.
+///
+/// A start takes as long as `posix_spawn` does, whatever this process's size; a program that is open for writing just then is tried for
+/// 127 ms. Dropping a command waits for its death, mostly a millisecond
+/// and 63 ms at most; a thread goes on with what does not die. The program must not reap children that are not its own (`waitpid(-1)`),
+/// nor ignore SIGCHLD, and must ignore SIGPIPE, as Rust programs do unless told otherwise. Needs Linux 5.4.
 ///
 /// **Every call is done at once**, on the caller's thread. No call waits for anybody: a FIFO or a device is refused.
 #[derive(Debug)]
@@ -75,6 +88,7 @@ impl Local {
         };
         let mut about = About::new(path, descriptor);
         about.env = env.clone();
+        (about.start, about.connect) = (true, true);
         about.reach = process::reach();
         Ok(Self {
             root: Arc::new(root),
@@ -120,6 +134,8 @@ impl Workspace for Local {
             Op::Create { name, perm, .. } => self.create(name, perm),
             Op::Remove { name } => remove::remove(&self.root, name),
             Op::Exec(command) => process::exec(&self.root, &self.env, command).map(Answer::Exec),
+            Op::Connect { port } => return Called::Later(Box::new(connect::Connecting::new(port))),
+            Op::Start(start) => process::start(&self.root, &self.env, start).map(Answer::Process),
             _ => Err(Code::Unsupported.into()),
         }
         .into()

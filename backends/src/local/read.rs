@@ -78,11 +78,11 @@ fn no_file() -> Error {
 }
 
 /// Reads a file whose size is said to be `size`, which is not always so: in sysfs and procfs it is 4096 or 0, and others are changed
-/// meanwhile. So the content is what was read up to its end, and only if the room ends first a reader of the rest.
+/// meanwhile. So the content is what was read up to its end, and only if 64 KiB end first a reader of the rest.
 fn read_small(fd: OwnedFd, size: usize, room: &mut dyn Room) -> Result<Answer, Error> {
     let buf = room.room(size + 1);
     if buf.len() <= size {
-        return if size == 0 { probe(fd) } else { Ok(Answer::Reader(stated(fd, size as u64))) };
+        return read_without_room(fd, size);
     }
     let n = fill(&fd, buf, size)?;
     if n < buf.len() {
@@ -91,20 +91,22 @@ fn read_small(fd: OwnedFd, size: usize, room: &mut dyn Room) -> Result<Answer, E
     let first = buf.to_vec();
     let buf = room.room(AT_ONCE);
     let Some((head, tail)) = buf.split_at_mut_checked(first.len()) else {
-        return Ok(Answer::Reader(rest(fd, first)));
+        return Ok(Answer::Reader(held(first, None, Some(fd))));
     };
     head.copy_from_slice(&first);
     let n = n + fill(&fd, tail, usize::MAX)?;
-    if n < buf.len() { Ok(Answer::Whole(n)) } else { Ok(Answer::Reader(rest(fd, buf.to_vec()))) }
+    if n < buf.len() { Ok(Answer::Whole(n)) } else { Ok(Answer::Reader(held(buf.to_vec(), None, Some(fd)))) }
 }
 
-/// Without room, whether a file of size 0 is empty.
-fn probe(fd: OwnedFd) -> Result<Answer, Error> {
-    let mut byte = [0];
-    Ok(Answer::Reader(match fill(&fd, &mut byte, 0)? {
-        0 => stated(fd, 0),
-        _ => rest(fd, byte.into()),
-    }))
+fn read_without_room(fd: OwnedFd, size: usize) -> Result<Answer, Error> {
+    let mut own = Vec::new();
+    match read_small(fd, size, &mut own)? {
+        Answer::Whole(n) => {
+            own.truncate(n);
+            Ok(Answer::Reader(held(own, Some(n as u64), None)))
+        }
+        reader => Ok(reader),
+    }
 }
 
 /// Reads until `buf` is full or the file ends; a single read of just `expected` bytes is taken for all of it.
@@ -150,25 +152,25 @@ impl Source for Stated {
     }
 }
 
-/// A reader of `first` and then of all that is left, however much.
-fn rest(fd: OwnedFd, first: Vec<u8>) -> Reader {
-    Reader::new(None, Box::new(Rest { fd, first, given: 0 }))
+/// A reader of `first`, and then of all that is left of `rest`, however much.
+fn held(first: Vec<u8>, size: Option<u64>, rest: Option<OwnedFd>) -> Reader {
+    Reader::new(size, Box::new(Held { first, given: 0, rest }))
 }
 
-struct Rest {
-    fd: OwnedFd,
+struct Held {
     first: Vec<u8>,
     given: usize,
+    rest: Option<OwnedFd>,
 }
 
-impl Source for Rest {
+impl Source for Held {
     fn poll_read(&mut self, _: &mut Cx<'_>, buf: &mut [u8]) -> Poll<Result<usize, Error>> {
-        let held = &self.first[self.given..];
-        if held.is_empty() {
-            return Poll::Ready(retry_on_intr(|| read(&self.fd, &mut *buf)).map_err(failed));
+        let first = &self.first[self.given..];
+        if let ([], Some(rest)) = (first, &self.rest) {
+            return Poll::Ready(retry_on_intr(|| read(rest, &mut *buf)).map_err(failed));
         }
-        let n = held.len().min(buf.len());
-        buf[..n].copy_from_slice(&held[..n]);
+        let n = first.len().min(buf.len());
+        buf[..n].copy_from_slice(&first[..n]);
         self.given += n;
         if self.given == self.first.len() {
             (self.first, self.given) = (Vec::new(), 0);

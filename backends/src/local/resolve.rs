@@ -134,3 +134,100 @@ impl Tree for Root {
         readlinkat(link, "", Vec::new()).map(std::ffi::CString::into_bytes)
     }
 }
+
+/// Names of every form, also those that no workspace takes: what confines is not the check of their form.
+#[cfg(test)]
+mod tests {
+    use super::{super::write::Target, *};
+    use farside_core::wire::Code;
+    use std::{fs, os::unix::fs::symlink};
+
+    fn tree() -> (tempfile::TempDir, [Root; 2]) {
+        let top = tempfile::tempdir().unwrap();
+        let ws = top.path().join("ws");
+        for dir in ["ws/a/b", "out"] {
+            fs::create_dir_all(top.path().join(dir)).unwrap();
+        }
+        fs::write(top.path().join("out/secret"), "S").unwrap();
+        fs::write(ws.join("f"), "").unwrap();
+        for (link, target) in [("up", "../out"), ("magic", "/proc/self/root"), ("da", "a"), ("lf", "f")] {
+            symlink(target, ws.join(link)).unwrap();
+        }
+        let roots = [Root::new(&ws, false).unwrap(), Root::new(&ws, true).unwrap()];
+        (top, roots)
+    }
+
+    #[test]
+    fn fs_01_02_17_nothing_leads_out() {
+        let (_top, roots) = tree();
+        for root in roots {
+            let out = [
+                "..",
+                "../out/secret",
+                "a/../../out/secret",
+                "/etc/passwd",
+                "//etc/passwd",
+                "/",
+                "up/",
+                "up/secret",
+                "magic/",
+                "up/..",
+            ];
+            for name in out {
+                for flags in
+                    [OFlags::PATH, OFlags::PATH | OFlags::NOFOLLOW, OFlags::RDONLY, OFlags::RDONLY | OFlags::DIRECTORY]
+                {
+                    assert_eq!(root.open(name, flags).unwrap_err().code, Code::Outside, "{name} {flags:?}");
+                }
+                assert_eq!(Target::find(&root, name).err().unwrap().code, Code::Outside, "{name}");
+                assert!(root.open_parent(name).is_err(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn forms_that_stay_inside() {
+        let (_top, roots) = tree();
+        for root in roots {
+            for (name, said) in [
+                ("a/..", Ok(())),
+                ("da/../f", Ok(())),
+                ("./a//b/.", Ok(())),
+                ("lf", Ok(())),
+                ("da/", Ok(())),
+                ("lf/", Err(Code::Invalid)),
+                ("f/", Err(Code::Invalid)),
+                ("f/.", Err(Code::Invalid)),
+                ("f/..", Err(Code::Invalid)),
+                ("nope/..", Err(Code::NotExist)),
+                ("nope/", Err(Code::NotExist)),
+                ("", Err(Code::NotExist)),
+                ("f\0", Err(Code::Invalid)),
+            ] {
+                for flags in [OFlags::PATH, OFlags::PATH | OFlags::NOFOLLOW, OFlags::RDONLY] {
+                    let opened = root.open(name, flags);
+                    assert_eq!(opened.map(drop).map_err(|error| error.code), said, "{name:?} {flags:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fs_52_the_directory_of_a_command() {
+        let (_top, roots) = tree();
+        for root in roots {
+            for name in [".", "a", "a/b", "da"] {
+                root.open_dir(name).unwrap();
+            }
+            for (name, code) in [
+                ("..", Code::Outside),
+                ("up", Code::Outside),
+                ("magic", Code::Outside),
+                ("f", Code::Invalid),
+                ("nope", Code::NotExist),
+            ] {
+                assert_eq!(root.open_dir(name).unwrap_err().code, code, "{name}");
+            }
+        }
+    }
+}

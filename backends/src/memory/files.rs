@@ -144,6 +144,9 @@ impl Files {
     }
 
     fn resolve(&self, name: &str, follow: bool) -> Result<&Node, Error> {
+        if let Some(node) = self.plain(name, follow) {
+            return Ok(node);
+        }
         let Place { dirs, rest, seen, .. } = walk(self, name.as_bytes(), follow).map_err(unresolved)?;
         let number = match (seen, rest.is_empty()) {
             (Seen::Dir(number) | Seen::Link(number) | Seen::Other(number), _) => number,
@@ -151,6 +154,13 @@ impl Files {
             (Seen::Nothing, false) => return Err(failed(Errno::NOENT)),
         };
         self.nodes.get(&number).ok_or_else(|| failed(Errno::NOENT))
+    }
+
+    /// The usual case, in which nothing is allocated: all elements are there and no link is to be followed.
+    fn plain(&self, name: &str, follow: bool) -> Option<&Node> {
+        let mut elements = Some(name).filter(|name| name.len() <= PATH)?.split('/');
+        let number = elements.try_fold(ROOT, |dir, element| self.child(dir, element.as_bytes()).ok()?)?;
+        self.nodes.get(&number).filter(|node| !(follow && matches!(node.kind, Kind::Link(_))))
     }
 
     fn resolve_dir(&self, name: &str) -> Result<u64, Error> {

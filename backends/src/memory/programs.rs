@@ -26,7 +26,7 @@ pub(super) type Signals = Arc<Mutex<Vec<Signal>>>;
 /// # Errors
 /// `invalid`; `not_exist` for a program that there is not.
 pub(super) fn exec(signals: &Signals, dir: &str, env: &[String], command: &Command) -> Result<Box<dyn Exec>, Error> {
-    check(command)?;
+    check(&command.args, &command.env)?;
     let env = environment(env, &command.env);
     let mut steps = VecDeque::new();
     for program in command.args.split(|arg| arg == ";") {

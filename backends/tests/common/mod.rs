@@ -4,7 +4,7 @@
 use farside_backends::Local;
 use farside_core::{
     Answer, Called, Cx, NoRoom, Op, Reader, Room, Runtime, Sink, Workspace,
-    wire::{Code, Error, Listing, Meta, Moment, name},
+    wire::{Code, Error, Listing, Meta, Moment},
 };
 use std::{
     fs,
@@ -93,22 +93,7 @@ pub fn both(dir: &Path) -> [Local; 2] {
     [Local::new(dir, Vec::new()).unwrap(), Local::new_without_openat2(dir, Vec::new()).unwrap()]
 }
 
-/// A call as a handler makes it: the name's form is checked first.
 pub fn call(ws: &dyn Workspace, op: Op<'_>, room: &mut dyn Room) -> Result<Answer, Error> {
-    if let Op::Stat { name, .. }
-    | Op::ReadLink { name }
-    | Op::ReadDir { name, .. }
-    | Op::Open { name }
-    | Op::Create { name, .. }
-    | Op::Remove { name } = op
-    {
-        name::check(name)?;
-    }
-    raw(ws, op, room)
-}
-
-/// A call without that check.
-pub fn raw(ws: &dyn Workspace, op: Op<'_>, room: &mut dyn Room) -> Result<Answer, Error> {
     match ws.call(op, room) {
         Called::Now(answer) => answer.unwrap(),
         Called::Later(_) => panic!("files are done at once"),

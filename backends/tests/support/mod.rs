@@ -190,21 +190,24 @@ impl Place {
         pids.filter(tagged).map(|pid| format!("{pid} {}", String::from_utf8_lossy(&of(&pid, "cmdline")))).collect()
     }
 
-    /// Fails unless nothing of it is left, not even a child that was not waited for. What was killed may take a moment to go.
+    /// Fails unless nothing of it is left, not even a child that was not waited for. What was killed may take a moment to go, and so may
+    /// children of others that run beside.
     pub(crate) fn assert_gone(&self) {
-        let since = Instant::now();
+        let (since, mut zombies) = (Instant::now(), zombies());
         loop {
-            let (left, zombies) = (self.left(), zombies());
+            let left = self.left();
             if left.is_empty() && zombies.is_empty() {
                 return;
             }
             assert!(since.elapsed() < Duration::from_secs(3), "left: {left:?}, not waited for: {zombies:?}");
             std::thread::sleep(Duration::from_millis(5));
+            let still = self::zombies();
+            zombies.retain(|pid| still.contains(pid));
         }
     }
 }
 
-/// Children of this process that ended and were not waited for. (Others that run beside may have some, for a moment.)
+/// Children of this process that ended and were not waited for.
 pub(crate) fn zombies() -> Vec<u32> {
     let me = std::process::id().to_string();
     let pids =

@@ -77,13 +77,14 @@ impl Sending {
 /// A file that comes in.
 pub(crate) struct Receiving {
     to: Box<dyn Sink>,
+    pub(crate) size: Option<u64>,
     taken: u64,
     _transfer: Transfer,
 }
 
 impl Receiving {
-    pub(crate) fn new(to: Box<dyn Sink>, transfer: Transfer) -> Self {
-        Self { to, taken: 0, _transfer: transfer }
+    pub(crate) fn new(to: Box<dyn Sink>, size: Option<u64>, transfer: Transfer) -> Self {
+        Self { to, size, taken: 0, _transfer: transfer }
     }
 
     /// `Ok(false)`: the upload was cut; it has changed nothing and nobody is there to be told.

@@ -4,6 +4,10 @@
 mod exec;
 mod file;
 mod reply;
+#[cfg(feature = "std")]
+mod session;
+#[cfg(feature = "std")]
+mod stream;
 
 use crate::{
     access::{Access, AccessError, Principal},
@@ -16,7 +20,7 @@ use crate::{
         file::write_target,
         http::{Framing, RequestHead},
         json, name,
-        route::{BodyKind, Found, find},
+        route::{BodyKind, Found, Needs, find},
     },
     workspace::{About, Answer, Called, Op},
 };
@@ -54,6 +58,21 @@ enum State {
     Receiving(file::Receiving),
     /// A command runs.
     Exec(exec::Running),
+    /// A process is being started.
+    #[cfg(feature = "std")]
+    Launching {
+        call: Called,
+        launch: alloc::boxed::Box<session::Launch>,
+    },
+    /// Something of a session takes a while.
+    #[cfg(feature = "std")]
+    Waiting(session::Waiting),
+    /// A process's input comes in.
+    #[cfg(feature = "std")]
+    Input(stream::Input),
+    /// A process's output goes out.
+    #[cfg(feature = "std")]
+    Output(stream::Output),
     Done,
 }
 
@@ -63,6 +82,30 @@ struct Job {
     principal: Principal,
     query: Option<String>,
     key: Option<String>,
+    session: Option<String>,
+    process: Option<String>,
+    /// The process that a process's route is about, once it was looked up.
+    #[cfg(feature = "std")]
+    target: Option<session::Target>,
+    /// The body, if it has to wait with the rest.
+    body: Vec<u8>,
+}
+
+#[cfg(feature = "std")]
+impl Job {
+    fn take(&mut self) -> Self {
+        let (route, principal) = (self.route, self.principal.clone());
+        Self {
+            route,
+            principal,
+            query: self.query.take(),
+            key: self.key.take(),
+            session: self.session.take(),
+            process: self.process.take(),
+            target: self.target.take(),
+            body: core::mem::take(&mut self.body),
+        }
+    }
 }
 
 /// What becomes of an answer.
@@ -73,7 +116,8 @@ enum Then {
     Entries,
     Target,
     File(crate::handler::Transfer),
-    Put(crate::handler::Transfer),
+    /// And the size of the body, if it was stated.
+    Put(crate::handler::Transfer, Option<u64>),
     Done,
     Exec(exec::Starting),
 }
@@ -149,6 +193,37 @@ impl Exchange {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(()) => Ok(State::Done),
                 },
+                #[cfg(feature = "std")]
+                State::Launching { call, .. } => match session::poll_launch(cx, call) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(answer) => {
+                        let State::Launching { launch, .. } = core::mem::replace(&mut self.state, State::Done) else {
+                            continue;
+                        };
+                        session::launched(answer, *launch, out)
+                    }
+                },
+                // Whoever asked is gone: what it waited for goes on without it.
+                #[cfg(feature = "std")]
+                State::Waiting(_) | State::Output(_) if self.gone => return self.cut(out),
+                #[cfg(feature = "std")]
+                State::Waiting(waiting) => match session::poll(cx, handler, waiting, out) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(next) => next,
+                },
+                #[cfg(feature = "std")]
+                State::Input(input) => match input.poll(cx, body, out, &mut self.body_read) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Ok(true)) => Ok(State::Done),
+                    Poll::Ready(Ok(false)) => return self.cut(out),
+                    Poll::Ready(Err(refusal)) => Err(refusal),
+                },
+                #[cfg(feature = "std")]
+                State::Output(output) => match output.poll(cx, out) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(true) => Ok(State::Done),
+                    Poll::Ready(false) => return self.cut(out),
+                },
             };
             self.state = match next {
                 Ok(state) => state,
@@ -159,12 +234,27 @@ impl Exchange {
 
     /// Whether more of the request's body is waited for.
     pub fn wants_body(&self) -> bool {
+        #[cfg(feature = "std")]
+        if matches!(self.state, State::Input(_)) {
+            return !self.body_read;
+        }
         matches!(self.state, State::Collect { .. } | State::Receiving(_)) && !self.body_read
     }
 
-    /// Whether a large body is coming: a large buffer then serves it best.
-    pub fn is_bulk(&self) -> bool {
-        matches!(self.state, State::Receiving(_))
+    /// Whether neither half has to make progress: a process's streams take the time that the process and its owner take.
+    pub(crate) fn is_patient(&self) -> bool {
+        #[cfg(feature = "std")]
+        return matches!(self.state, State::Input(_) | State::Output(_) | State::Waiting(_));
+        #[cfg(not(feature = "std"))]
+        false
+    }
+
+    /// How much of a body that is a file is coming, at most: a buffer that large serves it best.
+    pub fn bulk(&self) -> u64 {
+        match &self.state {
+            State::Receiving(receiving) => receiving.size.unwrap_or(u64::MAX),
+            _ => 0,
+        }
     }
 
     /// Whether a command runs, which its peer's leaving ends: it has to be heard.
@@ -211,19 +301,40 @@ fn route(
     if !route.needs.allows(principal.scopes) {
         return Err(Error::from(Code::Forbidden).into());
     }
+    #[cfg(feature = "std")]
+    let target = match (route.needs, params.session, params.process) {
+        (Needs::Own, Some(session), Some(process)) => {
+            let names = (session, process);
+            Some(session::target(cx, handler, route, &principal.name, principal.scopes, names)?)
+        }
+        _ => None,
+    };
+    let job = |principal: Principal| Job {
+        route,
+        principal,
+        query: head.target.query.map(String::from),
+        key: params.key.map(String::from),
+        session: params.session.map(String::from),
+        process: params.process.map(String::from),
+        #[cfg(feature = "std")]
+        target,
+        body: Vec::new(),
+    };
     let (max, bound) = body_bound(handler, route);
     if head.framing != Framing::Length(0) {
         media_type(head, route.body.media_type()).map_err(Refusal::media_type)?;
-        if matches!(head.framing, Framing::Length(n) if n > max) {
+        if route.body != BodyKind::Raw && matches!(head.framing, Framing::Length(n) if n > max) {
             return Err(Error::limit(bound, max).into());
         }
-        if route.body != BodyKind::File {
-            let (query, key) = (head.target.query.map(String::from), params.key.map(String::from));
-            let job = Job { route, principal, query, key };
-            return Ok(State::Collect { job, data: Vec::new(), max, bound });
+        if !matches!(route.body, BodyKind::File | BodyKind::Raw) {
+            return Ok(State::Collect { job: job(principal), data: Vec::new(), max, bound });
         }
     } else if route.body == (BodyKind::Json { optional: false }) {
         return Err(Error::invalid("the body is empty").into());
+    }
+    #[cfg(feature = "std")]
+    if route.pattern.starts_with("/v1/sessions") {
+        return session(cx, handler, &mut job(principal), &[], out);
     }
     let size = match head.framing {
         Framing::Length(n) => Some(n),
@@ -271,8 +382,26 @@ fn collected(
         let value = json::parse(data)?;
         value.as_object().ok_or(Error::invalid("not a JSON object"))?;
     }
+    #[cfg(feature = "std")]
+    if job.route.pattern.starts_with("/v1/sessions") {
+        return session(cx, handler, job, data, out);
+    }
     let principal = job.principal.clone();
     operate(cx, handler, job.route, principal, job.query.as_deref(), job.key.as_deref(), None, out)
+}
+
+/// A session's route: its JSON, then its query, then the operation.
+#[cfg(feature = "std")]
+fn session(
+    cx: &mut Cx<'_>,
+    handler: &Arc<Handler>,
+    job: &mut Job,
+    data: &[u8],
+    out: &mut dyn Reply,
+) -> Result<State, Refusal> {
+    session::check(job.route.id, data)?;
+    Query::parse(job.query.as_deref(), job.route.query)?;
+    session::operate(cx, handler, job, data, out)
 }
 
 /// Everything that needs no JSON.
@@ -320,7 +449,7 @@ fn operate(
         RouteId::ReadDir => call(cx, Op::ReadDir { name, max: handler.bounds.max_dir_entries }, Then::Entries, out),
         RouteId::ReadFile => call(cx, Op::Open { name }, Then::File(handler.transfer()?), out),
         RouteId::WriteFile => {
-            call(cx, Op::Create { name, perm: query.perm("perm")?, size }, Then::Put(handler.transfer()?), out)
+            call(cx, Op::Create { name, perm: query.perm("perm")?, size }, Then::Put(handler.transfer()?, size), out)
         }
         RouteId::Remove => call(cx, Op::Remove { name }, Then::Done, out),
         _ => Err(Error::from(Code::Unsupported).into()),
@@ -350,7 +479,9 @@ fn answered(
             Ok(State::Done)
         }
         (Answer::Reader(reader), Then::File(transfer)) => Ok(file::send(reader, transfer, out)),
-        (Answer::Sink(sink), Then::Put(transfer)) => Ok(State::Receiving(file::Receiving::new(sink, transfer))),
+        (Answer::Sink(sink), Then::Put(transfer, size)) => {
+            Ok(State::Receiving(file::Receiving::new(sink, size, transfer)))
+        }
         (Answer::Done, Then::Done) => {
             reply::no_content(out);
             Ok(State::Done)
@@ -365,6 +496,8 @@ fn info(about: &About, handler: &Handler, scopes: Scopes) -> Result<Info, Error>
         root: about.root.clone(),
         descriptor: about.descriptor.clone(),
         links: Some(about.links),
+        start: Some(about.start),
+        connect: Some(about.connect),
         bounds: handler.bounds.clone(),
         reach: Some(about.reach),
         scopes: Some(scopes),

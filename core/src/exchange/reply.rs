@@ -37,6 +37,17 @@ impl Refusal {
         }
     }
 
+    /// A connection to a port failed.
+    pub(crate) fn unreachable(error: Error) -> Self {
+        let refusal = Self::mapped(error);
+        if refusal.error.code == Code::Other { Self { status: 502, ..refusal } } else { refusal }
+    }
+
+    /// An error of the handler's own: `closed` is 503 while it closes.
+    pub(crate) fn mapped_closing(error: Error) -> Self {
+        if error.code == Code::Closed { Self::closing() } else { error.into() }
+    }
+
     pub(crate) fn closing() -> Self {
         Self { status: 503, ..Error::from(Code::Closed).into() }
     }
@@ -96,6 +107,12 @@ pub(crate) fn stat(answer: Result<Answer, Error>, name: &str, out: &mut dyn Repl
         Ok(_) => return Err(Error::other("the workspace answered another operation").into()),
         Err(error) => return Err(Refusal::mapped(error)),
     }
+    Ok(State::Done)
+}
+
+/// A short JSON reply.
+pub(crate) fn json_reply(body: &mut dyn FnMut(&mut dyn Out), out: &mut dyn Reply) -> Result<State, Refusal> {
+    out.whole(&ReplyHead::new(200, Some(JSON)), body);
     Ok(State::Done)
 }
 

@@ -8,13 +8,15 @@ use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::{task::Poll, time::Duration};
 
 /// What a name stands for is in the name: `absent`, `later/` anything (answered after a while), `short` (a file that shrinks),
-/// `endless` (a file whose length nobody knows), `full` (a file that cannot be written).
+/// `endless` (a file whose length nobody knows), `large` (more than any buffer holds), `full` (a file that cannot be written).
 pub(super) struct Fake;
 
 /// How long what comes later takes.
 const WHILE: Duration = Duration::from_millis(700);
 /// A file's content.
 const CONTENT: &[u8] = b"what is in a file of this workspace, in a few pieces";
+/// What no buffer holds.
+const MUCH: usize = 1 << 20;
 
 impl Workspace for Fake {
     fn call(&self, op: Op<'_>, room: &mut dyn Room) -> Called {
@@ -22,7 +24,8 @@ impl Workspace for Fake {
             Op::Stat { name, .. } | Op::ReadLink { name } | Op::ReadDir { name, .. } | Op::Open { name } => name,
             Op::Create { name, .. } | Op::Remove { name } => name,
             Op::Exec(command) => &command.dir,
-            Op::About => "",
+            Op::Start(start) => &start.dir,
+            Op::About | Op::Connect { .. } => "",
         };
         if name == "absent" {
             return Called::Now(Some(Err(Code::NotExist.into())));
@@ -45,6 +48,7 @@ fn answer(op: &Op<'_>, room: &mut dyn Room) -> Result<Answer, Error> {
         Op::Create { name, .. } => Answer::Sink(Box::new(Put { full: name == "full" })),
         Op::Remove { .. } => Answer::Done,
         Op::Exec(command) => Answer::Exec(Box::new(Run::new(command))),
+        Op::Start(_) | Op::Connect { .. } => return Err(Code::Unsupported.into()),
     })
 }
 
@@ -54,6 +58,9 @@ fn listing(meta: Meta) -> Listing {
 }
 
 fn open(name: &str, room: &mut dyn Room) -> Answer {
+    if name == "large" {
+        return Answer::Reader(Reader::new(Some(MUCH as u64), Box::new(Large(MUCH))));
+    }
     let size = match name {
         "endless" => None,
         "short" => Some(CONTENT.len() as u64 + 1),
@@ -96,6 +103,24 @@ impl Source for Content {
     }
 }
 
+/// So many bytes that all look alike.
+struct Large(usize);
+
+impl Large {
+    fn fill(&mut self, buf: &mut [u8]) -> usize {
+        let n = self.0.min(buf.len());
+        buf[..n].fill(b'.');
+        self.0 -= n;
+        n
+    }
+}
+
+impl Source for Large {
+    fn poll_read(&mut self, _: &mut Cx<'_>, buf: &mut [u8]) -> Poll<Result<usize, Error>> {
+        Poll::Ready(Ok(self.fill(buf)))
+    }
+}
+
 struct Put {
     full: bool,
 }
@@ -110,11 +135,12 @@ impl Sink for Put {
     }
 }
 
-/// A command that says its arguments, one after the other: `wait` lets a while pass, `never` all time, `err:` goes to standard error,
-/// `fail` is an error.
+/// A command that says its arguments, one after the other: `wait` lets a while pass, `never` all time, `large` is more than any buffer
+/// holds, `err:` goes to standard error, `fail` is an error.
 struct Run {
     args: Vec<String>,
     next: usize,
+    large: Large,
     at: Option<Moment>,
     timeout: Option<Duration>,
     timeout_at: Option<Moment>,
@@ -124,7 +150,7 @@ struct Run {
 impl Run {
     fn new(command: &Command) -> Self {
         let (args, timeout) = (command.args.clone(), command.timeout);
-        Self { args, next: 0, at: None, timeout, timeout_at: None, interrupted: false }
+        Self { args, next: 0, large: Large(MUCH), at: None, timeout, timeout_at: None, interrupted: false }
     }
 }
 
@@ -156,6 +182,9 @@ impl Exec for Run {
                 }
                 "fail" => return Poll::Ready(Err(Error::other("failed").with(|details| details.ran = Some(true)))),
                 _ if buf.is_empty() => return Poll::Pending,
+                "large" if self.large.0 > 0 => {
+                    return Poll::Ready(Ok(Piece::Data(Channel::Stdout, self.large.fill(buf))));
+                }
                 word => {
                     let n = word.len().min(buf.len());
                     buf[..n].copy_from_slice(&word.as_bytes()[..n]);

@@ -67,7 +67,7 @@ fn run(input: &[u8], piece: usize) -> Said {
             [CLOSE] => drop(driver.handler.close()),
             [BLOCK] => driver.blocked = true,
             [TAKE] => driver.blocked = false,
-            [WAIT] => driver.pass(driver.due.unwrap_or(driver.now)),
+            [WAIT] => driver.pass(driver.due.unwrap_or_default()),
             [SECOND] => driver.pass(driver.now.after(Duration::from_secs(1))),
             [FINISH] => driver.finished = true,
             [GONE] => driver.conn.hang_up(),
@@ -76,7 +76,7 @@ fn run(input: &[u8], piece: usize) -> Said {
         }
         driver.settle();
     }
-    driver.end();
+    driver.end(input.windows(5).any(|w| w == b"never"));
     driver.said
 }
 
@@ -188,21 +188,27 @@ impl Driver {
         n > 0
     }
 
-    /// The peer takes all, sends no more, and is gone after a while: it ends.
-    fn end(&mut self) {
-        self.blocked = false;
-        self.finished = true;
+    /// The peer is silent: in the end the connection is closed, or a command runs that ends when its client goes away.
+    fn end(&mut self, runs_for_ever: bool) {
         self.settle();
-        self.pass(self.now.after(Duration::from_secs(1)));
+        self.wait_for_all();
+        assert!(self.closed || runs_for_ever, "it waits for ever");
         self.conn.hang_up();
+        self.settle();
+        self.wait_for_all();
+        assert!(self.closed, "it does not end");
+    }
+
+    /// Time goes on until nothing is waited for.
+    fn wait_for_all(&mut self) {
         for _ in 0..TURNS {
-            self.settle();
-            if self.closed {
-                return;
+            match self.due {
+                Some(due) if !self.closed => self.pass(due),
+                _ => return,
             }
-            self.pass(self.due.unwrap_or(self.now));
+            self.settle();
         }
-        panic!("it does not end");
+        panic!("it waits again and again until {:?}", self.now);
     }
 }
 

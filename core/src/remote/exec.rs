@@ -86,6 +86,9 @@ impl Starting {
         };
         request.check()?;
         let out = self.inner.server.request(RouteId::Exec, None, &[], Content::Json(&|out| request.write(out)));
+        if told.is_some() && out.body > bounds.exec_request_bytes() {
+            return Err(Error::limit("maxRequestBytes", bounds.max_request_bytes));
+        }
         let max_line =
             if stream { data_frame_len(Channel::Stderr, MAX_FRAME_DATA) as u64 } else { bounds.exec_frame_bytes() };
         let expected = Expected { key, max_line: max_line.saturating_add(SLACK).min(MAX_LINE) };
@@ -298,7 +301,9 @@ fn poll_line(
     let end = memchr(b'\n', here);
     let take = end.map_or(n, |at| at + 1);
     if (line.len() + take) as u64 > max {
-        return Poll::Ready(Err(Error::limit("line", max)));
+        return Poll::Ready(Err(
+            Error::new(Code::Limit, "a line of the reply").with(|details| details.limit = Some(max))
+        ));
     }
     let read = match end {
         None => {

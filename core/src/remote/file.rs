@@ -45,8 +45,8 @@ impl Source for Download {
     }
 }
 
-/// So much of the content goes out with the head in one piece.
-const FIRST: usize = 16 * 1024;
+/// So much of the content goes out in one piece with the head, and so much with the end.
+const SMALL: usize = 16 * 1024;
 /// The longest chunk.
 const CHUNK: usize = 64 * 1024;
 
@@ -101,22 +101,28 @@ impl Upload {
     }
 
     /// Takes some of `buf`; `None` if nothing can be written any more.
+    ///
+    /// The last bytes of a stated length stay here until the content is finished: without them it is cut.
     fn try_write(&mut self, cx: &mut Cx<'_>, buf: &[u8]) -> Poll<Result<Option<usize>, Error>> {
-        if self.left.is_some_and(|left| buf.len() as u64 > left) {
+        let rest = self.left.map(|left| left.checked_sub(buf.len() as u64));
+        if rest == Some(None) {
             return Poll::Ready(Err(Error::other("more bytes were written than were announced")));
         }
-        let (first, sized) = (self.link.is_none(), self.left.is_some());
+        let (first, sized, last) = (self.link.is_none(), rest.is_some(), rest == Some(Some(0)));
         let mut out = core::mem::take(&mut self.out);
         let link = self.link(cx)?;
         let taken = 'taken: {
             if !first {
                 match link.poll_flush(cx, &mut out) {
-                    Poll::Ready(Some(())) if sized => break 'taken link.poll_write(cx, buf),
+                    Poll::Ready(Some(())) if last && buf.len() > SMALL => {
+                        break 'taken link.poll_write(cx, &buf[..buf.len() - SMALL]);
+                    }
+                    Poll::Ready(Some(())) if sized && !last => break 'taken link.poll_write(cx, buf),
                     Poll::Ready(Some(())) => {}
                     unable => break 'taken unable.map(|_| None),
                 }
             }
-            let n = buf.len().min(if sized { FIRST } else { CHUNK });
+            let n = buf.len().min(if sized { SMALL } else { CHUNK });
             out.trim();
             if sized {
                 out.put(&buf[..n]);
@@ -125,8 +131,10 @@ impl Upload {
                 out.put(&buf[..n]);
                 out.put(b"\r\n");
             }
-            // What does not go at once goes first next time.
-            let _ = link.poll_flush(cx, &mut out);
+            if !(last && n == buf.len()) {
+                // What does not go at once goes first next time.
+                let _ = link.poll_flush(cx, &mut out);
+            }
             Poll::Ready(Some(n))
         };
         self.out = out;

@@ -13,7 +13,7 @@ mod request;
 
 use crate::{
     lock::Lock,
-    wire::{Bounds, Error, base_url::BaseUrl, route::RouteId},
+    wire::{Bounds, Code, Error, base_url::BaseUrl, route::RouteId},
     workspace::{About, Answer, Call, Called, Dial, Op, Room, Workspace},
 };
 use alloc::{boxed::Box, string::String, sync::Arc};
@@ -84,18 +84,6 @@ impl core::fmt::Debug for Remote {
     }
 }
 
-impl Inner {
-    /// What is known of the server, once it was asked.
-    fn about(&self) -> Option<Arc<About>> {
-        self.about.with(|about| about.clone())
-    }
-
-    /// The bounds the server keeps, once it was asked: a client sends no more.
-    fn bounds(&self) -> Option<Bounds> {
-        self.about()?.bounds.clone()
-    }
-}
-
 impl Workspace for Remote {
     fn call(&self, op: Op<'_>, _: &mut dyn Room) -> Called {
         self.start(op).map_or_else(|error| Err(error).into(), Called::Later)
@@ -106,7 +94,7 @@ impl Remote {
     fn start(&self, op: Op<'_>) -> Result<Box<dyn Call>, Error> {
         op.check()?;
         let (route, name, then) = match op {
-            Op::About => return Ok(Box::new(self.info())),
+            Op::About => return Ok(Box::new(self.0.info())),
             Op::Exec(command) => return Ok(Box::new(exec::Starting::new(self.0.clone(), command.clone()))),
             Op::Create { name, perm, size } => {
                 return Ok(Box::new(file::Creating(Some(file::Upload::new(self.0.clone(), name, perm, size)?))));
@@ -117,17 +105,24 @@ impl Remote {
             Op::ReadDir { name, max } => (RouteId::ReadDir, name, Then::Listing(max)),
             Op::Open { name } => (RouteId::ReadFile, name, Then::Reader),
             Op::Remove { name } => (RouteId::Remove, name, Then::Done),
+            Op::Start(_) | Op::Connect { .. } => return Err(Code::Unsupported.into()),
         };
         let out = self.0.server.request(route, None, &[("path", name)], Content::None);
         Ok(Box::new(Asking::new(Ask::new(self.0.clone(), route, out), then)))
     }
-
-    fn info(&self) -> Asking {
-        Inner::info(&self.0)
-    }
 }
 
 impl Inner {
+    /// What is known of the server, once it was asked.
+    fn about(&self) -> Option<Arc<About>> {
+        self.about.with(|about| about.clone())
+    }
+
+    /// The bounds the server keeps, once it was asked: a client sends no more.
+    fn bounds(&self) -> Option<Bounds> {
+        self.about()?.bounds.clone()
+    }
+
     /// Asks for info, and keeps the answer.
     fn info(self: &Arc<Self>) -> Asking {
         let out = self.server.request(RouteId::Info, None, &[], Content::None);

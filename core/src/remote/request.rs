@@ -31,6 +31,8 @@ pub(super) struct Outgoing {
     bytes: Vec<u8>,
     start: usize,
     at: usize,
+    /// How long the body is, if it is JSON.
+    pub(super) body: u64,
 }
 
 impl Outgoing {
@@ -98,13 +100,13 @@ impl Server {
         if let Some(credentials) = &self.authorization {
             field(&mut bytes, "Authorization", credentials);
         }
-        let mut start = 0;
+        let (mut start, mut body) = (0, 0);
         match content {
             Content::None if route.method == Method::Post => bytes.put(b"Content-Length: 0\r\n\r\n"),
             Content::None => bytes.put(b"\r\n"),
             Content::Json(write) => {
                 field(&mut bytes, "Content-Type", JSON);
-                start = with_length(&mut bytes, write);
+                (start, body) = with_length(&mut bytes, write);
             }
             Content::Octets(size) => {
                 field(&mut bytes, "Content-Type", OCTETS);
@@ -114,7 +116,7 @@ impl Server {
                 }
             }
         }
-        Outgoing { bytes, start, at: start }
+        Outgoing { bytes, start, at: start, body }
     }
 }
 
@@ -132,16 +134,18 @@ fn length(out: &mut Vec<u8>, n: u64) {
     out.put(b"\r\n\r\n");
 }
 
-/// Puts a body behind its length, which is known only afterwards: the head, which is short, is moved up to it. Says where it begins.
-fn with_length(bytes: &mut Vec<u8>, write: &dyn Fn(&mut dyn Out)) -> usize {
+/// Puts a body behind its length, which is known only afterwards: the head, which is short, is moved up to it. Says where that begins,
+/// and how long the body is.
+fn with_length(bytes: &mut Vec<u8>, write: &dyn Fn(&mut dyn Out)) -> (usize, u64) {
     let head = bytes.len();
     let body = head + LENGTH;
     bytes.resize(body, 0);
     write(bytes);
+    let body_len = (bytes.len() - body) as u64;
     let mut line = Vec::with_capacity(LENGTH);
-    length(&mut line, (bytes.len() - body) as u64);
+    length(&mut line, body_len);
     let start = LENGTH - line.len();
     bytes.copy_within(..head, start);
     bytes[start + head..body].copy_from_slice(&line);
-    start
+    (start, body_len)
 }

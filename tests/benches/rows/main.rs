@@ -10,13 +10,34 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a bench prints, and stops at what it did not expect")]
 
 mod floor;
+mod footprint;
 mod load;
 mod proc;
-mod rows;
 mod servers;
+mod speed;
 mod table;
 
 use std::{env, path::PathBuf};
+
+type Row = fn(&Bench) -> Vec<table::Line>;
+
+const ROWS: &[(&str, Row)] = &[
+    ("stat", speed::stat),
+    ("read", speed::read),
+    ("put", speed::put_small),
+    ("read-cpu", speed::read_cpu),
+    ("read-rate", speed::read_rate),
+    ("download", speed::download),
+    ("upload", speed::upload),
+    ("exec", speed::exec_true),
+    ("stream", speed::stream),
+    ("idle", footprint::idle),
+    ("start", footprint::start),
+    ("size", footprint::size),
+    ("cli", footprint::cli),
+    ("conn", footprint::conn),
+    ("growth", footprint::growth),
+];
 
 fn main() {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -29,7 +50,7 @@ fn main() {
         return println!("cargo bench -p farside-tests --bench rows [-- ROW...]");
     }
     let asked: Vec<_> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
-    let known = rows::ROWS.iter().map(|(name, _)| *name);
+    let known = ROWS.iter().map(|(name, _)| *name);
     if let Some(unknown) = asked.iter().find(|asked| !known.clone().any(|name| name == **asked)) {
         let known: Vec<_> = known.collect();
         return println!("no row {unknown}; there are {}", known.join(" "));
@@ -38,7 +59,7 @@ fn main() {
     let bench = Bench::new();
     println!("{} CPUs, load {}", proc::cpus(), proc::load());
     table::heading();
-    for (_, row) in rows::ROWS.iter().filter(|(name, _)| asked.is_empty() || asked.iter().any(|a| a == name)) {
+    for (_, row) in ROWS.iter().filter(|(name, _)| asked.is_empty() || asked.iter().any(|a| a == name)) {
         for line in row(&bench) {
             line.print();
         }

@@ -56,6 +56,11 @@ pub(crate) fn status_kib(pid: u32, key: &str) -> f64 {
     kib(&format!("/proc/{pid}/status"), key)
 }
 
+/// `VmHWM` of a process that may have ended.
+pub(crate) fn peak_kib(pid: u32) -> Option<f64> {
+    find_kib(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?, "VmHWM")
+}
+
 /// The proportional share of memory of a process, in KiB.
 pub(crate) fn pss_kib(pid: u32) -> f64 {
     kib(&format!("/proc/{pid}/smaps_rollup"), "Pss")
@@ -67,7 +72,10 @@ pub(crate) fn forget_peak(pid: u32) {
 }
 
 fn kib(path: &str, key: &str) -> f64 {
-    let text = fs::read_to_string(path).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
+    find_kib(&fs::read_to_string(path).unwrap(), key).unwrap()
+}
+
+fn find_kib(text: &str, key: &str) -> Option<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
 }

@@ -26,8 +26,9 @@ pub(crate) struct Server {
     child: Child,
 }
 
+pub(crate) const RUNTIMES: [Who; 2] = [Who::Smol, Who::Std];
 /// The program whose servers are measured.
-pub(crate) const OURS: &str = env!("CARGO_BIN_EXE_checked-server");
+const OURS: &str = env!("CARGO_BIN_EXE_checked-server");
 
 impl Server {
     /// Farside on one of its runtimes, open to everybody on this machine.
@@ -44,6 +45,14 @@ impl Server {
         Self::told(who, command)
     }
 
+    /// The program that people have; `None`, and a word about it, if it is not built.
+    pub(crate) fn program(who: Who, bench: &Bench) -> Option<Self> {
+        let mut command = Command::new(built("farside")?);
+        command.arg("serve").arg(bench.served()).args(["--insecure-no-auth", "--listen", "127.0.0.1:0", "--runtime"]);
+        command.arg(if who == Who::Smol { "smol" } else { "std" }).stderr(Stdio::piped());
+        Some(Self::told(who, command))
+    }
+
     /// A minimal server, which is this program again.
     pub(crate) fn floor(kind: &str, bench: &Bench) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
@@ -51,12 +60,16 @@ impl Server {
         Self::told(Who::Floor, command)
     }
 
-    /// One that says where it listens.
+    /// One whose first line says where it listens.
     fn told(who: Who, mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let addr = line.trim().trim_start_matches("listening http://").parse().unwrap();
+        match &mut child.stderr {
+            Some(stderr) => BufReader::new(stderr).read_line(&mut line).unwrap(),
+            None => BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap(),
+        };
+        let (_, url) = line.trim().split_once("http://").unwrap();
+        let addr = url.trim_end_matches('/').parse().unwrap();
         Self { who, addr, child }
     }
 
@@ -104,6 +117,16 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A program of the workspace, built in the same way as what is measured.
+pub(crate) fn built(name: &str) -> Option<PathBuf> {
+    let program = Path::new(OURS).with_file_name(name);
+    if !program.is_file() {
+        println!("the next row needs the program: cargo build --release -p {name}");
+        return None;
+    }
+    Some(program)
 }
 
 /// A program of the usual places.

@@ -29,6 +29,13 @@ pub(crate) fn heading() {
 }
 
 impl Line {
+    /// A line of ours alone, whose values themselves are judged.
+    pub(crate) fn plain(name: &'static str, unit: &'static str, values: [Vec<f64>; 2], most: [f64; 2]) -> Self {
+        let [smol, std] = values;
+        let values = vec![(Who::Smol, smol), (Who::Std, std)];
+        Self { name, unit, values, against: None, aims: most.map(Aim::AtMost) }
+    }
+
     pub(crate) fn print(&self) {
         let [floor, nginx, smol, std] = [Who::Floor, Who::Nginx, Who::Smol, Who::Std].map(|who| self.median(who));
         let judged = [Who::Smol, Who::Std].map(|who| self.judged(who));

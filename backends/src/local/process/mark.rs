@@ -29,14 +29,15 @@ impl Mark {
         self.0
     }
 
-    /// Whether the process or thread `pid` carries it.
+    /// Whether the process or thread `pid` carries `mark`.
     ///
     /// # Errors
     /// ESRCH if there is none, EPERM if it is another user's.
-    pub(super) fn is_on(self, pid: i32) -> Result<Carries, Errno> {
-        Ok(match sys::mark_of(pid)? {
-            limit if limit == self.0 => Carries::This,
-            limit if limit >> OWN_BITS == self.0 >> OWN_BITS => Carries::Sibling,
+    pub(super) fn on(pid: i32, mark: Option<Self>) -> Result<Carries, Errno> {
+        let limit = sys::mark_of(pid)?;
+        Ok(match mark {
+            Some(mark) if limit == mark.0 => Carries::This,
+            Some(mark) if limit >> OWN_BITS == mark.0 >> OWN_BITS => Carries::Sibling,
             _ => Carries::None,
         })
     }

@@ -5,7 +5,9 @@ mod lookup;
 mod mark;
 mod pipe;
 mod procfs;
+mod search;
 mod sys;
+mod terminal;
 
 use self::{
     kin::Kin,
@@ -20,14 +22,14 @@ use crate::{
     errno::failed,
 };
 use farside_core::{
-    Command, Cx, Exec, Exit, Interest, Sink, Source, Watched,
-    process::{Leader, Run},
-    wire::{Error, Reach, Signal, signal::signal_name},
+    Command, Cx, Exec, Exit, Interest, Process, Sink, Source, Start, Watched,
+    process::{Leader, Managed, Run},
+    wire::{Code, Error, Reach, Signal, process::Size, signal::signal_name},
 };
 use rustix::{
     fd::{AsFd, OwnedFd},
     fs::{CWD, Mode, OFlags, openat},
-    io::Errno,
+    io::{Errno, fcntl_dupfd_cloexec},
     process::WaitIdStatus,
 };
 use std::{
@@ -42,14 +44,44 @@ use std::{
 /// # Errors
 /// Of a command that did not run: nothing of it is left.
 pub(crate) fn exec(root: &Root, env: &Arc<[String]>, command: &Command) -> Result<Box<dyn Exec>, Error> {
-    check(command)?;
-    let dir = root.open_dir(if command.dir.is_empty() { "." } else { &command.dir })?;
-    let env = environment(env, &command.env);
-    let program = lookup::program(command.args.first().map_or("", String::as_str), &env)?;
-    let args = command.args.iter().map(|arg| c_string(arg)).collect::<Result<Vec<_>, _>>()?;
-    let env = env.into_iter().map(c_string).collect::<Result<Vec<_>, _>>()?;
-    let processes = Processes::start(&dir, &program, &args, &env, !command.stdin.is_empty()).map_err(failed)?;
+    check(&command.args, &command.env)?;
+    let streams = Streams::Pipes { input: !command.stdin.is_empty(), error: true };
+    let processes = launch(root, env, (&command.args, &command.dir, &command.env), streams)?;
     Ok(Box::new(Run::new(processes, command)))
+}
+
+/// Starts a process that outlives the call, as [`exec`] starts a command.
+///
+/// # Errors
+/// Of a process that did not run: nothing of it is left.
+pub(crate) fn start(root: &Root, env: &Arc<[String]>, start: &Start) -> Result<Box<dyn Process>, Error> {
+    check(&start.args, &start.env)?;
+    let pipes = Streams::Pipes { input: true, error: start.stderr };
+    let streams = start.terminal.map_or(pipes, Streams::Terminal);
+    let processes = launch(root, env, (&start.args, &start.dir, &start.env), streams)?;
+    Ok(Box::new(Managed::new(processes, start.timeout)))
+}
+
+/// What a process's streams are.
+enum Streams {
+    /// Pipes; those that are not wanted lead nowhere.
+    Pipes { input: bool, error: bool },
+    /// A terminal of that size, which it leads a session with.
+    Terminal(Size),
+}
+
+fn launch(
+    root: &Root,
+    env: &Arc<[String]>,
+    (args, dir, own): (&[String], &str, &[String]),
+    streams: Streams,
+) -> Result<Processes, Error> {
+    let dir = root.open_dir(if dir.is_empty() { "." } else { dir })?;
+    let env = environment(env, own);
+    let program = lookup::program(args.first().map_or("", String::as_str), &env)?;
+    let args = args.iter().map(|arg| c_string(arg)).collect::<Result<Vec<_>, _>>()?;
+    let env = env.into_iter().map(c_string).collect::<Result<Vec<_>, _>>()?;
+    Processes::start(&dir, &program, &args, &env, streams).map_err(failed)
 }
 
 /// How far the end of a command reaches here: without `/proc` nobody outside its group is found.
@@ -61,9 +93,49 @@ pub(crate) fn reach() -> Reach {
 struct Processes {
     kin: Kin,
     exit: Watched,
-    stdin: Option<Pipe>,
-    stdout: Option<Pipe>,
-    stderr: Option<Pipe>,
+    ours: Ours,
+}
+
+/// Our ends of a process's streams.
+struct Ours {
+    stdin: Option<Box<dyn Sink>>,
+    stdout: Option<Box<dyn Source>>,
+    stderr: Option<Box<dyn Source>>,
+    terminal: Option<OwnedFd>,
+}
+
+impl Streams {
+    /// The process's three streams, and our ends of them.
+    fn open(&self) -> Result<([OwnedFd; 3], Ours), Errno> {
+        match self {
+            Self::Pipes { input, error } => pipes(*input, *error),
+            Self::Terminal(size) => {
+                let (master, theirs) = terminal::open(*size)?;
+                let (keys, screen) = terminal::halves(&master)?;
+                let own = || fcntl_dupfd_cloexec(&theirs, 3);
+                let theirs = [own()?, own()?, own()?];
+                let (stdin, stdout): (Box<dyn Sink>, Box<dyn Source>) = (Box::new(keys), Box::new(screen));
+                Ok((theirs, Ours { stdin: Some(stdin), stdout: Some(stdout), stderr: None, terminal: Some(master) }))
+            }
+        }
+    }
+}
+
+fn pipes(input: bool, error: bool) -> Result<([OwnedFd; 3], Ours), Errno> {
+    let nowhere = |way| openat(CWD, "/dev/null", way | OFlags::CLOEXEC, Mode::empty());
+    let (stdin, feed) = match input {
+        true => pipe().map(|(read, write)| (read, Some(write)))?,
+        false => (nowhere(OFlags::RDONLY)?, None),
+    };
+    let (out, stdout) = pipe()?;
+    let (err, stderr) = match error {
+        true => pipe().map(|(read, write)| (Some(read), write))?,
+        false => (None, nowhere(OFlags::WRONLY)?),
+    };
+    let theirs = [above_streams(stdin)?, above_streams(stdout)?, above_streams(stderr)?];
+    let source = |fd| Pipe::new(fd).map(|pipe| Box::new(pipe) as Box<dyn Source>);
+    let stdin = feed.map(Pipe::new).transpose()?.map(|pipe| Box::new(pipe) as Box<dyn Sink>);
+    Ok((theirs, Ours { stdin, stdout: Some(source(out)?), stderr: err.map(source).transpose()?, terminal: None }))
 }
 
 /// A program that was just written is busy while another start that was under way then still has the writer's descriptor, up to the
@@ -71,17 +143,18 @@ struct Processes {
 const BUSY: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 impl Processes {
-    fn start(dir: &OwnedFd, program: &CStr, args: &[CString], env: &[CString], input: bool) -> Result<Self, Errno> {
-        let (stdin, feed) = match input {
-            true => pipe().map(|(read, write)| (read, Some(write)))?,
-            false => (openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?, None),
-        };
-        let ((read_out, stdout), (read_err, stderr)) = (pipe()?, pipe()?);
-        let [stdin, stdout, stderr] = [above_streams(stdin)?, above_streams(stdout)?, above_streams(stderr)?];
-        let streams = (feed.map(Pipe::new).transpose()?, Pipe::new(read_out)?, Pipe::new(read_err)?);
+    fn start(
+        dir: &OwnedFd,
+        program: &CStr,
+        args: &[CString],
+        env: &[CString],
+        streams: Streams,
+    ) -> Result<Self, Errno> {
+        let (theirs, ours) = streams.open()?;
         let mark = Mark::new();
-        let stdio = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
-        let plan = Plan { program, args, env, dir: dir.as_fd(), stdio, mark: mark.map(Mark::limit) };
+        let stdio = theirs.each_ref().map(|fd| fd.as_fd());
+        let terminal = ours.terminal.is_some();
+        let plan = Plan { program, args, env, dir: dir.as_fd(), stdio, terminal, mark: mark.map(Mark::limit) };
         let born = Instant::now();
         let mut started = sys::start(&plan);
         for pause in BUSY {
@@ -94,26 +167,34 @@ impl Processes {
         let Started { pid, pidfd, marked } = started?;
         let exit = Watched::new(pidfd);
         let kin = Kin::new(pid, exit.shared().clone(), mark.filter(|_| marked), born);
-        let (stdin, stdout, stderr) = (streams.0, Some(streams.1), Some(streams.2));
-        Ok(Self { kin, exit, stdin, stdout, stderr })
+        Ok(Self { kin, exit, ours })
     }
 }
 
 impl Leader for Processes {
     fn stdin(&mut self) -> Option<Box<dyn Sink>> {
-        Some(Box::new(self.stdin.take()?))
+        self.ours.stdin.take()
     }
 
     fn stdout(&mut self) -> Option<Box<dyn Source>> {
-        Some(Box::new(self.stdout.take()?))
+        self.ours.stdout.take()
     }
 
     fn stderr(&mut self) -> Option<Box<dyn Source>> {
-        Some(Box::new(self.stderr.take()?))
+        self.ours.stderr.take()
     }
 
     fn signal(&mut self, signal: Signal) {
         self.kin.signal(signal);
+    }
+
+    fn signal_group(&mut self, signal: Signal) -> Result<(), Error> {
+        self.kin.signal_group(signal)
+    }
+
+    fn resize(&mut self, size: Size, exited: bool) -> Result<(), Error> {
+        let master = self.ours.terminal.as_ref().ok_or(Error::from(Code::Unsupported))?;
+        if exited { Err(Code::ProcessDone.into()) } else { terminal::resize(master, size).map_err(failed) }
     }
 
     fn poll_exit(&mut self, cx: &mut Cx<'_>) -> Poll<Result<Exit, Error>> {

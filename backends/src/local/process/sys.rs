@@ -23,6 +23,8 @@ pub(super) struct Plan<'a> {
     pub(super) dir: BorrowedFd<'a>,
     /// Its three streams. Each descriptor is 3 or more, so that none is written over before it is used.
     pub(super) stdio: [BorrowedFd<'a>; 3],
+    /// The streams are a terminal: it leads a session whose terminal that is.
+    pub(super) terminal: bool,
     /// The soft limit of real-time CPU time that it starts with, in microseconds.
     pub(super) mark: Option<u64>,
 }
@@ -42,6 +44,7 @@ struct Shared {
     env: *const *const c_char,
     dir: c_int,
     stdio: [c_int; 3],
+    terminal: bool,
     mark: Option<u64>,
     marked: bool,
     failed: c_int,
@@ -69,6 +72,7 @@ pub(super) fn start(plan: &Plan<'_>) -> Result<Started, Errno> {
         env: env.as_ptr(),
         dir: plan.dir.as_raw_fd(),
         stdio: plan.stdio.map(|fd| fd.as_raw_fd()),
+        terminal: plan.terminal,
         mark: plan.mark,
         marked: false,
         failed: 0,
@@ -128,7 +132,8 @@ fn run(shared: &mut Shared) -> c_int {
             let none = ptr::null_mut::<c_void>();
             libc::syscall(libc::SYS_rt_sigaction, signal, DEFAULT_ACTION.as_ptr(), none, SIGNAL_SET);
         }
-        if libc::setpgid(0, 0) != 0 {
+        let leads = if shared.terminal { libc::setsid() >= 0 } else { libc::setpgid(0, 0) == 0 };
+        if !leads {
             return errno();
         }
         shared.marked = shared.mark.is_some_and(set_mark);
@@ -139,6 +144,9 @@ fn run(shared: &mut Shared) -> c_int {
             if libc::dup2(from, to) < 0 {
                 return errno();
             }
+        }
+        if shared.terminal && libc::ioctl(0, libc::TIOCSCTTY, 0) != 0 {
+            return errno();
         }
         // What others in this process left open without close-on-exec. Where the call is missing (Linux before 5.11), ours are closed still.
         libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);

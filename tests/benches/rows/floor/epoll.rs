@@ -4,7 +4,7 @@ use super::open_beneath;
 use rustix::{
     event::epoll::{self, EventData, EventFlags},
     fd::OwnedFd,
-    fs::{OFlags, fstat},
+    fs::{OFlags, fstat, renameat},
     io::Errno,
     net::{RecvFlags, SendFlags, recv, send, sockopt},
 };
@@ -89,6 +89,15 @@ fn answer(root: &OwnedFd, input: &[u8], out: &mut Vec<u8>) -> Option<usize> {
             let at = out.len();
             out.resize(at + size, 0);
             assert_eq!(rustix::io::read(&fd, &mut out[at..]), Ok(size));
+        }
+        "/put" => {
+            let data = input.get(taken..taken + 1024)?;
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+            let fd = open_beneath(root, "floor.tmp", flags).unwrap();
+            assert_eq!(rustix::io::write(&fd, data), Ok(data.len()));
+            renameat(root, "floor.tmp", root, name).unwrap();
+            out.extend_from_slice(b"HTTP/1.1 204 No Content\r\n\r\n");
+            return Some(taken + data.len());
         }
         other => panic!("no route {other}"),
     }
