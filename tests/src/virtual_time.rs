@@ -23,6 +23,8 @@ pub struct Wire {
     tx: Tx,
     runtime: Counted,
     incoming: Vec<u8>,
+    /// How many of those were read.
+    taken: usize,
     finished: bool,
     /// The time.
     pub now: Moment,
@@ -53,6 +55,7 @@ impl Wire {
             tx,
             runtime: Counted::default(),
             incoming: Vec::new(),
+            taken: 0,
             finished: false,
             now,
             out: Vec::new(),
@@ -86,6 +89,11 @@ impl Wire {
     /// How many bytes wait for the peer to take them.
     pub fn waiting(&self) -> usize {
         self.tx.len()
+    }
+
+    /// How many bytes were sent to it that it did not read.
+    pub fn unread(&self) -> usize {
+        self.incoming.len() - self.taken
     }
 
     /// Lets so much time pass, and every moment in it that it waits for.
@@ -137,10 +145,15 @@ impl Wire {
             return ends;
         }
         let room = self.rx.spare();
-        let n = room.len().min(self.incoming.len());
-        room[..n].copy_from_slice(&self.incoming[..n]);
+        let incoming = &self.incoming[self.taken..];
+        let n = room.len().min(incoming.len());
+        room[..n].copy_from_slice(&incoming[..n]);
         self.rx.commit(n);
-        self.incoming.drain(..n);
+        self.taken += n;
+        if self.taken == self.incoming.len() {
+            self.incoming.clear();
+            self.taken = 0;
+        }
         n > 0
     }
 }
