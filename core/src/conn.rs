@@ -278,6 +278,10 @@ impl Connection {
             (H1State { keep: false, .. }, true) => Some(CloseReason::Said),
             _ => None,
         };
+        // What came behind is not looked at, whether it is here by now or not.
+        if close.is_none() && self.handler.is_closing() {
+            return if rx.is_empty() { self.closed(CloseReason::Said) } else { self.drain(cx, CloseReason::Said) };
+        }
         match close {
             None => {
                 self.state = State::Head { scan: HeadScan::default(), until: cx.now().after(times::IDLE), idle: true };
