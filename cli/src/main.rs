@@ -16,6 +16,7 @@ mod signals;
 mod stream;
 mod token;
 mod transfer;
+mod usage;
 mod verbose;
 
 use args::Verb;

@@ -352,6 +352,8 @@ fn usage() {
         &["ls", "--color", "blah"],
         "invalid value 'blah' for '--color <WHEN>' [possible values: auto, always, never]; see: farside --help",
     );
+    line(&["ls", "--at"], "a value is required for '--at <WHERE>' but none was supplied; see: farside help ls");
+    line(&["get", "x", ""], "[LOCAL]: the name is empty");
     line(&["exec", "--", ""], "the program's name is empty");
     line(
         &["exec", "--timeout", "-1", "--", "ls"],

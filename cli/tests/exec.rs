@@ -205,8 +205,15 @@ fn a_second_interrupt_is_at_once() {
 
 fn twice(site: &Site) {
     let script = "trap '' INT TERM; echo $$; yes";
-    let mut child = site.command(&["exec", "--", "sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
+    // Both go the same way, as with `2>&1 | less`: what it has to say itself must not wait either.
+    let (read, write) = std::io::pipe().unwrap();
+    let mut child = site
+        .command(&["exec", "--", "sh", "-c", script])
+        .stdout(write.try_clone().unwrap())
+        .stderr(write)
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(read);
     let mut line = String::new();
     out.read_line(&mut line).unwrap();
     let pid = line.trim().parse().unwrap();
