@@ -80,3 +80,17 @@ fn completions() {
         }
     }
 }
+
+/// The page about the command line has every command and option that there is.
+#[test]
+fn the_page_is_whole() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/cli.md")).unwrap();
+    for command in COMMANDS {
+        assert!(page.contains(&format!("| `{command}")), "{command}");
+        let help = done(farside().args(["help", command])).good();
+        let options = help.text().split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2);
+        for option in options.map(|option| option.trim_matches(|c: char| !c.is_ascii_alphabetic() && c != '-')) {
+            assert!(page.contains(option) || option == "--help", "{command} {option}");
+        }
+    }
+}
