@@ -121,11 +121,11 @@ fn execs_are_interrupted_and_answered() {
         let script = "echo begun; trap '' INT TERM; : > \"$0\"; while :; do sleep 1; done";
         let commands = [
             ("streamed", Request::exec(&["sh", "-c", script, "stubborn"], ",\"stream\":true")),
-            ("collected", Request::exec(&["sh", "-c", "echo begun; sleep 1000"], "")),
-            ("keyed", Request::exec(&["sh", "-c", "echo begun; sleep 1000"], ",\"key\":\"K\"")),
+            ("collected", Request::exec(&["sh", "-c", "echo begun; : > \"$0\"; sleep 1000", "collected"], "")),
+            ("keyed", Request::exec(&["sh", "-c", "echo begun; : > \"$0\"; sleep 1000", "keyed"], ",\"key\":\"K\"")),
         ];
         let execs: Vec<_> = commands.iter().map(|(what, request)| (what, asked(&served, request))).collect();
-        eventually("it runs", || disk.read("stubborn").is_some());
+        eventually("they run", || ["stubborn", "collected", "keyed"].iter().all(|name| disk.read(name).is_some()));
         let closing = closing(served, 600 * SECOND);
         for (what, sock) in execs {
             let answers = replies(&rest(&sock), "");
