@@ -176,8 +176,10 @@ impl Session {
         self.spent.push_back(key);
         if self.spent.len() > MAX_SPENT_KEYS
             && let Some(oldest) = self.spent.pop_front()
+            && let Some(Entry::Process { .. }) = self.entries.remove(&oldest)
         {
-            self.entries.remove(&oldest);
+            // Forgotten altogether: the key may start another, which must not be taken for this one.
+            self.closed.retain(|key| *key != oldest);
         }
     }
 

@@ -1,0 +1,152 @@
+//! What a client can do to the sessions of a server, on a virtual clock: processes are puppets, and the keeper is turned by hand.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use farside_core::{
+    Access, Answer, Called, Cx, Handler, Keeper, Op, Process, Room, Sink, Source, Task, Workspace,
+    wire::{Bounds, Error, Moment, Scopes, Signal, WaitStatus, process::Ended, process::Size, times},
+};
+use farside_tests::{
+    replies::statuses,
+    requests::Request,
+    virtual_time::{Counted, Wire},
+};
+use std::{
+    sync::{Arc, Mutex},
+    task::{Poll, Waker},
+    time::Duration,
+};
+
+/// Starts processes that write for ever and end when they are told to.
+#[derive(Clone, Default)]
+struct Puppets {
+    /// For each that was started, whether it was told to end.
+    told: Arc<Mutex<Vec<bool>>>,
+}
+
+impl Workspace for Puppets {
+    fn call(&self, op: Op<'_>, _: &mut dyn Room) -> Called {
+        match op {
+            Op::Start(_) => {
+                let mut told = self.told.lock().unwrap();
+                told.push(false);
+                Ok(Answer::Process(Box::new(Puppet { number: told.len() - 1, told: self.told.clone() }))).into()
+            }
+            _ => Err(Error::other("only processes")).into(),
+        }
+    }
+}
+
+struct Puppet {
+    number: usize,
+    told: Arc<Mutex<Vec<bool>>>,
+}
+
+impl Process for Puppet {
+    fn stdin(&mut self) -> Option<Box<dyn Sink>> {
+        None
+    }
+
+    fn stdout(&mut self) -> Option<Box<dyn Source>> {
+        Some(Box::new(Flood))
+    }
+
+    fn stderr(&mut self) -> Option<Box<dyn Source>> {
+        None
+    }
+
+    fn signal(&mut self, _: Signal) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn resize(&mut self, _: Size) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn end(&mut self, _: Ended, _: bool) {
+        self.told.lock().unwrap()[self.number] = true;
+    }
+
+    fn poll_exit(&mut self, _: &mut Cx<'_>) -> Poll<WaitStatus> {
+        if self.told.lock().unwrap()[self.number] { Poll::Ready(WaitStatus::Ended(Ended::Closed)) } else { Poll::Pending }
+    }
+}
+
+struct Flood;
+
+impl Source for Flood {
+    fn poll_read(&mut self, _: &mut Cx<'_>, buf: &mut [u8]) -> Poll<Result<usize, Error>> {
+        Poll::Ready(Ok(buf.len()))
+    }
+}
+
+struct Server {
+    handler: Arc<Handler>,
+    keeper: Keeper,
+    told: Arc<Mutex<Vec<bool>>>,
+    session: String,
+}
+
+impl Server {
+    fn new() -> Self {
+        let puppets = Puppets::default();
+        let told = puppets.told.clone();
+        let handler = Handler::with(puppets, Access::Insecure(Scopes::ALL), Bounds::default(), times::LEASE);
+        let keeper = handler.keeper().unwrap();
+        let opened = Request::new("POST", "/v1/sessions").ask(&handler);
+        let session = opened.text().split('"').nth(3).unwrap().to_owned();
+        Self { handler, keeper, told, session }
+    }
+
+    fn path(&self, rest: &str) -> String {
+        format!("/v1/sessions/{}{rest}", self.session)
+    }
+
+    fn start(&self, key: &str) -> u16 {
+        let body = format!("{{\"args\":[\"x\"],\"key\":{key:?}}}");
+        Request::post(&self.path("/processes"), &body).ask(&self.handler).status
+    }
+
+    /// What a lapse ends is looked at in the turn after it.
+    fn keep(&mut self, now: Moment) {
+        let mut runtime = Counted::default();
+        for _ in 0..2 {
+            assert!(self.keeper.poll(&mut Cx::new(now, Waker::noop(), &mut runtime)).is_pending());
+        }
+    }
+
+    /// Closes a process, or with "" the session; the reply's status.
+    fn delete(&mut self, rest: &str, now: Moment) -> u16 {
+        let mut wire = Wire::at(now, self.handler.clone());
+        wire.send(&Request::new("DELETE", &self.path(rest)).bytes());
+        self.keep(now);
+        wire.turn();
+        statuses(&wire.out)[0]
+    }
+
+    fn close(&mut self, key: &str) -> u16 {
+        self.delete(&format!("/processes/{key}"), Moment(0))
+    }
+}
+
+/// The last 65,536 keys and the last 1,024 closed processes are remembered: a key that was forgotten starts a process like any other,
+/// which is not forgotten with the closed one of its name.
+#[test]
+fn a_process_under_a_forgotten_key_is_not_lost() {
+    let mut server = Server::new();
+    assert_eq!((server.start("again"), server.close("again"), server.start("again")), (200, 200, 410));
+    let mut wire = Wire::new(server.handler.clone());
+    for n in 0..65_536 {
+        wire.send(&Request::new("DELETE", &server.path(&format!("/processes/never-{n}"))).bytes());
+    }
+    assert!(statuses(&wire.out).iter().all(|status| *status == 404));
+    assert_eq!(server.start("again"), 200);
+    for n in 0..1_025 {
+        let key = format!("other-{n}");
+        assert_eq!((server.start(&key), server.close(&key)), (200, 200));
+    }
+    let signal = Request::post(&server.path("/processes/again/signal"), "{\"signal\":\"TERM\"}");
+    assert_eq!(signal.ask(&server.handler).status, 204);
+    assert_eq!(server.delete("", Moment(0)), 204);
+    let told = server.told.lock().unwrap();
+    assert_eq!(told.iter().filter(|told| !**told).count(), 0, "of {}", told.len());
+}
