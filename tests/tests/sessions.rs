@@ -150,3 +150,48 @@ fn a_process_under_a_forgotten_key_is_not_lost() {
     let told = server.told.lock().unwrap();
     assert_eq!(told.iter().filter(|told| !**told).count(), 0, "of {}", told.len());
 }
+
+/// A reader that takes nothing is left behind once the process is over, and the end of its session is such an end too: its connection
+/// would be held for ever.
+#[test]
+fn a_reader_that_takes_nothing_is_left_behind_whatever_ended_the_process() {
+    let stalled = Moment(0).after(times::LEASE / 2);
+    type End = fn(&mut Server, Moment) -> Moment;
+    let ends: [(&str, End); 3] = [
+        ("a close", |server, now| {
+            assert_eq!(server.delete("/processes/k", now), 200);
+            now
+        }),
+        ("its session's close", |server, now| {
+            assert_eq!(server.delete("", now), 204);
+            now
+        }),
+        ("its session's lapse", |server, _| {
+            let lapse = Moment(0).after(times::LEASE);
+            server.keep(lapse);
+            lapse
+        }),
+    ];
+    for (what, end) in ends {
+        for exited in [false, true] {
+            let mut server = Server::new();
+            assert_eq!(server.start("k"), 200);
+            let mut reader = Wire::new(server.handler.clone());
+            reader.window = 1000;
+            reader.send(&Request::get(&server.path("/processes/k/stdout")).bytes());
+            if exited {
+                server.told.lock().unwrap()[0] = true;
+                server.keep(Moment(0));
+            }
+            reader.pass(times::LEASE / 2);
+            let over = end(&mut server, stalled).after(times::STDERR_GRACE + times::LEFT_BEHIND);
+            while reader.now < over {
+                assert!(!reader.closed, "{what}, exited {exited}: it has that much time");
+                reader.pass(Duration::from_secs(1));
+            }
+            reader.pass(Duration::from_secs(1));
+            assert!(reader.closed, "{what}, exited {exited}: it is held still");
+            assert_eq!(statuses(&reader.out), [0], "{what}: and it sees that it was cut");
+        }
+    }
+}

@@ -295,8 +295,10 @@ impl Handler {
             processes
         });
         processes.iter().for_each(|held| held.end(why));
-        let wakers = self.sessions.with(|s| s.remove_if_over(id));
+        let (wakers, inbox) = self.sessions.with(|s| (s.remove_if_over(id), s.inbox.clone()));
         wakers.into_iter().for_each(Waker::wake);
+        // Whose processes had all ended is gone already, and the keeper has to hear of that.
+        inbox.wake();
         self.wake_closers();
     }
 
