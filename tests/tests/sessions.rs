@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-/// Starts processes that write for ever and end when they are told to.
+/// Starts processes that write for ever to their output and nothing to the other, and end when they are told to.
 #[derive(Clone, Default)]
 struct Puppets {
     /// For each that was started, whether it was told to end.
@@ -51,7 +51,7 @@ impl Process for Puppet {
     }
 
     fn stderr(&mut self) -> Option<Box<dyn Source>> {
-        None
+        Some(Box::new(Silence))
     }
 
     fn signal(&mut self, _: Signal) -> Result<(), Error> {
@@ -67,7 +67,11 @@ impl Process for Puppet {
     }
 
     fn poll_exit(&mut self, _: &mut Cx<'_>) -> Poll<WaitStatus> {
-        if self.told.lock().unwrap()[self.number] { Poll::Ready(WaitStatus::Ended(Ended::Closed)) } else { Poll::Pending }
+        if self.told.lock().unwrap()[self.number] {
+            Poll::Ready(WaitStatus::Ended(Ended::Closed))
+        } else {
+            Poll::Pending
+        }
     }
 }
 
@@ -76,6 +80,14 @@ struct Flood;
 impl Source for Flood {
     fn poll_read(&mut self, _: &mut Cx<'_>, buf: &mut [u8]) -> Poll<Result<usize, Error>> {
         Poll::Ready(Ok(buf.len()))
+    }
+}
+
+struct Silence;
+
+impl Source for Silence {
+    fn poll_read(&mut self, _: &mut Cx<'_>, _: &mut [u8]) -> Poll<Result<usize, Error>> {
+        Poll::Pending
     }
 }
 
@@ -102,7 +114,7 @@ impl Server {
     }
 
     fn start(&self, key: &str) -> u16 {
-        let body = format!("{{\"args\":[\"x\"],\"key\":{key:?}}}");
+        let body = format!("{{\"args\":[\"x\"],\"stderr\":true,\"key\":{key:?}}}");
         Request::post(&self.path("/processes"), &body).ask(&self.handler).status
     }
 
@@ -192,6 +204,28 @@ fn a_reader_that_takes_nothing_is_left_behind_whatever_ended_the_process() {
             reader.pass(Duration::from_secs(1));
             assert!(reader.closed, "{what}, exited {exited}: it is held still");
             assert_eq!(statuses(&reader.out), [0], "{what}: and it sees that it was cut");
+        }
+    }
+}
+
+/// A waiter whose client hung up is freed when that is seen, and a reader of a silent process too, however much the client had sent
+/// behind its request.
+#[test]
+fn whoever_waits_is_heard_leaving_behind_whatever_it_sent() {
+    for (route, behind) in [("wait", 0), ("wait", 300_000), ("stderr", 0), ("stderr", 300_000)] {
+        let server = Server::new();
+        assert_eq!(server.start("k"), 200);
+        let request = Request::get(&server.path(&format!("/processes/k/{route}"))).bytes();
+        let mut wire = Wire::new(server.handler.clone());
+        wire.send(&request);
+        wire.send(&vec![b'x'; behind]);
+        assert!(!wire.closed, "{route}: it waits");
+        wire.hang_up();
+        assert!(wire.closed, "{route}: {behind} bytes behind it");
+        if route == "wait" {
+            let mut wire = Wire::new(server.handler.clone());
+            wire.send(&request);
+            assert_eq!((wire.out.len(), wire.closed), (0, false), "another may wait");
         }
     }
 }
