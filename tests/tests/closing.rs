@@ -235,6 +235,8 @@ fn what_becomes_idle_meanwhile_ends() {
     wire.window = usize::MAX;
     wire.turn();
     assert_eq!(replies(&wire.out, "")[0].as_ref().unwrap().body.len(), 1 << 20);
+    assert_eq!(wire.ended_at, Some(wire.now), "the peer is told at once");
+    wire.pass(3 * SECOND);
     assert!(wire.closed);
 }
 
