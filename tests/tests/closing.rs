@@ -191,6 +191,8 @@ fn a_handler_that_closes_starts_nothing_and_answers_the_rest() {
         assert_eq!((answer.status, answer.code()), (503, "closed"), "{request:?}");
         assert_eq!(answer.fields("connection"), ["close"]);
     }
+    let open = Request::post("/v1/sessions", "{}").ask(&handler);
+    assert_eq!((open.status, open.code()), (503, "closed"));
     // What is wrong is found before: the refusal is the operation's.
     assert_eq!(Request::exec(&[], "").ask(&handler).status, 400);
     assert_eq!(exec("").without("content-type").ask(&handler).status, 415);
