@@ -276,8 +276,14 @@ impl Connection {
                 _ => Some(CloseReason::BodyUnread),
             },
             (H1State { keep: false, .. }, true) => Some(CloseReason::Said),
+            // What was kept for more requests before the handler began to close is not any longer.
+            _ if self.handler.is_closing() => Some(CloseReason::Said),
             _ => None,
         };
+        // What came behind is not looked at, whether it is here by now or not.
+        if close.is_none() && self.handler.is_closing() {
+            return if rx.is_empty() { self.closed(CloseReason::Said) } else { self.drain(cx, CloseReason::Said) };
+        }
         match close {
             None => {
                 self.state = State::Head { scan: HeadScan::default(), until: cx.now().after(times::IDLE), idle: true };

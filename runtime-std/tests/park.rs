@@ -1,4 +1,5 @@
 //! Waiting: a thread holds nothing open that its task let go of.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use farside_core::{Cx, Interest, Task, Watched, wire::Moment};
 use std::{

@@ -9,3 +9,8 @@ pub mod requests;
 pub mod served;
 pub mod spawned;
 pub mod virtual_time;
+
+/// The README's examples, as they stand.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+mod readme {}

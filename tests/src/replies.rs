@@ -53,7 +53,7 @@ impl Answer {
         assert_eq!(self.status == 405, !self.fields("allow").is_empty(), "{self:?}");
         // (A last frame of an exec may be an error too.)
         let frames = self.fields("content-type") == ["application/x-ndjson"];
-        assert!(frames || (self.status >= 400 && !self.body.is_empty()) == !self.code().is_empty(), "{self:?}");
+        assert!(frames || (self.status >= 400 && !self.body.is_empty()) != self.code().is_empty(), "{self:?}");
     }
 }
 

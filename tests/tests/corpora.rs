@@ -1,9 +1,17 @@
 //! Every input of the fuzz corpora through its target's body, on a stable compiler.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails; one that is skipped says so"
+)]
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 /// Every fuzz target and its body.
-const TARGETS: &[(&str, fn(&[u8]))] = &[
+/// A target's name and its body.
+type Target = (&'static str, fn(&[u8]));
+
+const TARGETS: &[Target] = &[
     ("bodies", farside_wire::fuzz::values::bodies),
     ("client_connection", farside_core::fuzz::client_connection),
     ("http_chunked", farside_wire::fuzz::http::chunked),

@@ -78,7 +78,7 @@ fn rx_07_a_head_or_framing_without_end_is_refused_at_the_bound() {
         (format!("{get}X:"), " ", 431),
         (format!("{chunked}1;x="), "x", 400),
         (format!("{chunked}1;x=\""), "x", 400),
-        (format!("{chunked}"), "0", 400),
+        (chunked.to_string(), "0", 400),
         (format!("{chunked}1\r\nx\r\n0\r\n"), "X: y\r\n", 431),
         (format!("{chunked}1\r\nx\r\n0\r\nX: "), "y", 431),
         (format!("{chunked}1\r\nx\r\n0\r\nX"), "y", 431),

@@ -67,23 +67,29 @@ enum Entry {
 }
 
 /// A start under way, for whoever asks for the same.
-pub(crate) struct Starting(Lock<(Option<Result<(), Error>>, Vec<Waker>)>);
+pub(crate) struct Starting(Lock<Outcome>);
+
+#[derive(Default)]
+struct Outcome {
+    done: Option<Result<(), Error>>,
+    wakers: Vec<Waker>,
+}
 
 impl Starting {
     fn done(&self, outcome: Result<(), Error>) {
-        let wakers = self.0.with(|(done, wakers)| {
-            *done = Some(outcome);
-            mem::take(wakers)
+        let wakers = self.0.with(|o| {
+            o.done = Some(outcome);
+            mem::take(&mut o.wakers)
         });
         wakers.into_iter().for_each(Waker::wake);
     }
 
     /// What became of it.
     pub(crate) fn poll(&self, cx: &mut Cx<'_>) -> Poll<Result<(), Error>> {
-        self.0.with(|(done, wakers)| match done {
+        self.0.with(|o| match &o.done {
             Some(outcome) => Poll::Ready(outcome.clone()),
             None => {
-                wakers.push(cx.waker().clone());
+                o.wakers.push(cx.waker().clone());
                 Poll::Pending
             }
         })
@@ -361,7 +367,7 @@ impl Handler {
                 Some(Entry::Starting { start, .. }) => Ok(Begin::Wait(start.clone())),
                 None if session.live >= max => Err(Error::limit("maxProcesses", max)),
                 None => {
-                    let start = Arc::new(Starting(Lock::new((None, Vec::new()))));
+                    let start = Arc::new(Starting(Lock::default()));
                     let entry = Entry::Starting { print, start: start.clone(), doomed: false };
                     let key: Arc<str> = key.into();
                     session.entries.insert(key.clone(), entry);
