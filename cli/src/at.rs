@@ -14,6 +14,7 @@ use farside_core::{
     inprocess::InProcess,
     wire::{Bounds, Code, Error, Scopes, base_url::BaseUrl, name, times},
 };
+use farside_std::Blocking;
 use std::ffi::OsStr;
 
 /// A workspace, and how its failures are told.
@@ -32,8 +33,11 @@ fn bounds() -> Bounds {
 impl At {
     /// The place that was named, else `FARSIDE_URL`, else the current directory. Nothing is sent yet.
     pub(crate) fn open(common: &Common) -> Result<Self, Failure> {
-        let named = common.at.clone().or_else(|| std::env::var_os("FARSIDE_URL")).filter(|at| !at.is_empty());
-        let place = named.unwrap_or_else(|| ".".into());
+        let variable = || std::env::var_os("FARSIDE_URL").filter(|at| !at.is_empty());
+        let place = common.at.clone().or_else(variable).unwrap_or_else(|| ".".into());
+        if place.is_empty() {
+            return Err(Failure::usage(format!("cannot work in '': {EMPTY}")));
+        }
         let Some(at) = place.to_str() else { return Self::directory(common, &place) };
         if is_server(at) {
             return Self::server(common, at);
@@ -42,7 +46,7 @@ impl At {
             let known = "a directory, http://HOST:PORT/ or unix:PATH";
             return Err(Failure::usage(format!(
                 "cannot reach a place of the kind {}; known are {known}",
-                show::name(kind)
+                show::said(kind)
             )));
         }
         Self::directory(common, &place)
@@ -63,7 +67,7 @@ impl At {
             } else {
                 String::new()
             };
-            Failure::new(format!("cannot work in {}: {why}{hint}", show::name(&shown)))
+            Failure::of(error.code, format!("cannot work in {}: {why}{hint}", show::said(&shown)))
         })?;
         let handler = Handler::with(local, Access::Insecure(Scopes::ALL), bounds(), times::LEASE);
         let base = BaseUrl::parse("http://localhost").map_err(|error| Failure::new(error.to_string()))?;
@@ -71,22 +75,36 @@ impl At {
     }
 
     fn server(common: &Common, at: &str) -> Result<Self, Failure> {
-        let (dial, base) = socket::dialer(at).map_err(|error| Failure::Line(2, bad_url(at, &error)))?;
+        let (dial, base) = socket::dialer(at).map_err(|error| Failure::usage(bad_url(at, &error)))?;
         let ws = remote(common, dial, base);
         let shown = Some(show::text(at.trim_end_matches('/')).into_owned());
         let Some(token) = token::given(common.token_file.as_deref())? else {
             return Ok(Self { ws, server: shown, token: None });
         };
         let with = ws.with_authorization(format!("Bearer {}", token.text));
-        let ws = with.map_err(|_| Failure::new(format!("{} holds no token", token.source)))?;
+        let ws = with.map_err(|_| Failure::new(format!("{} does not hold a token", token.source)))?;
         Ok(Self { ws, server: shown, token: Some(token.source) })
+    }
+
+    /// [`clean`]; one that ends with `/` is to be a directory's.
+    pub(crate) fn name(&self, verb: &str, given: &str) -> Result<String, Failure> {
+        let name = clean(verb, given)?;
+        if given.ends_with('/') && name != "." && self.ws.stat(&name).is_ok_and(|meta| !meta.mode.is_dir()) {
+            return Err(Failure::of(Code::Invalid, format!("cannot {verb} {}: it is no directory", show::said(given))));
+        }
+        Ok(name)
+    }
+
+    /// Whether it is a directory of this machine, and the handler in this process.
+    pub(crate) fn is_here(&self) -> bool {
+        self.server.is_none()
     }
 
     /// What `error` means for `what` (`cannot read docs/x`), in one line that says what to do.
     pub(crate) fn failure(&self, what: &str, error: &Error) -> Failure {
         match self.about_server(error) {
-            Some(line) => Failure::Server(line),
-            None => Failure::new(format!("{what}: {}", self.why(error))),
+            Some(line) => Failure::Server(error.code, line),
+            None => Failure::of(error.code, format!("{what}: {}", self.why(error))),
         }
     }
 
@@ -127,7 +145,7 @@ impl At {
             }
             Code::Forbidden => "the token does not allow it; use one with the scope for it".into(),
             Code::Closed => "the server is closing".into(),
-            Code::Limit => limit(error),
+            Code::Limit => limit(error, self.server.is_some()),
             Code::Unsupported if own.is_empty() => "it cannot do that there".into(),
             Code::Unsupported => own.into_owned(),
             Code::Invalid if own.is_empty() => "it was refused as invalid".into(),
@@ -171,16 +189,22 @@ fn bad_url(at: &str, error: &Error) -> String {
     }
 }
 
-fn limit(error: &Error) -> String {
+fn limit(error: &Error, server: bool) -> String {
     let details = error.details.as_deref();
     let name = details.and_then(|d| d.name.as_deref()).map(|name| format!(" {}", show::text(name))).unwrap_or_default();
-    let bytes = name.ends_with("Bytes");
-    match details.and_then(|d| d.limit) {
-        Some(limit) if bytes => format!("it is over the bound{name} there ({})", show::size(limit)),
-        Some(limit) => format!("it is over the bound{name} there ({limit})"),
+    let number = |limit| if name.ends_with("Bytes") { show::size(limit) } else { limit.to_string() };
+    let told = match details.and_then(|d| d.limit) {
+        Some(limit) => format!("it is over the bound{name} there ({})", number(limit)),
         None => format!("it is over a bound{name} there"),
-    }
+    };
+    if server && name == " maxWriteBytes" { format!("{told}; {RAISE}") } else { told }
 }
+
+/// What to do about the bound `maxWriteBytes`.
+pub(crate) const RAISE: &str = "its server can raise it: farside serve --max-write";
+
+/// What is wrong with an empty name, wherever one is given.
+pub(crate) const EMPTY: &str = "the name is empty";
 
 /// A cut reply, its bytes in a size for people.
 fn cut(words: &str) -> Option<String> {
@@ -188,27 +212,28 @@ fn cut(words: &str) -> Option<String> {
     Some(format!("the reply was cut after {}", show::size(bytes)))
 }
 
-/// A name as the wire has it: a leading `./` or a trailing `/` is taken off; what leaves is refused before it is sent. `verb` is for the
-/// line, as `read` in `cannot read ../x`.
-pub(crate) fn clean<'n>(verb: &str, given: &'n str) -> Result<&'n str, Failure> {
-    let mut text = given;
-    while let Some(rest) = text.strip_prefix("./") {
-        text = rest.trim_start_matches('/');
+/// A name as the wire has it: `./`, a second `/` and one at the end are taken out; what leaves is refused before it is sent, and so is
+/// `..`, which leads elsewhere behind a link. `verb` is for the line, as `read` in `cannot read ../x`.
+pub(crate) fn clean(verb: &str, given: &str) -> Result<String, Failure> {
+    let refused = |code, why: &str| Err(Failure::of(code, format!("cannot {verb} {}: {why}", show::said(given))));
+    let parts: Vec<&str> = given.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let name = if parts.is_empty() { ".".into() } else { parts.join("/") };
+    match name::check(&name) {
+        _ if given.is_empty() => refused(Code::Invalid, EMPTY),
+        _ if given.starts_with('/') => {
+            refused(Code::Outside, "it leaves the workspace: names begin at its top, without a /")
+        }
+        Err(error) if error.code == Code::Outside => refused(error.code, "it leaves the workspace"),
+        Err(error) if parts.contains(&"..") => {
+            refused(error.code, "behind a link .. leads elsewhere than it seems; write the name without it")
+        }
+        Err(error) => refused(error.code, "no name has a zero byte"),
+        Ok(()) if parts.iter().any(|part| part.len() > 255) => {
+            refused(Code::Invalid, "a part of the name is longer than 255 bytes")
+        }
+        Ok(()) if name.len() >= 4096 => refused(Code::Invalid, "the name is too long"),
+        Ok(()) => Ok(name),
     }
-    if !text.starts_with('/') {
-        text = text.trim_end_matches('/');
-    }
-    if text.is_empty() && !given.is_empty() {
-        text = ".";
-    }
-    name::check(text).map(|()| text).map_err(|error| {
-        let why = match error.code {
-            Code::Outside if text.starts_with('/') => "it leaves the workspace: names begin at its top, without a /",
-            Code::Outside => "it leaves the workspace",
-            _ => "no part of a name may be empty, . or ..",
-        };
-        Failure::new(format!("cannot {verb} {}: {why}", show::name(given)))
-    })
 }
 
 #[cfg(test)]
@@ -217,15 +242,20 @@ mod tests {
 
     #[test]
     fn names_are_cleaned_and_what_leaves_is_refused() {
-        let cleaned = |given| clean("read", given).ok();
-        assert_eq!(cleaned("./a/b/"), Some("a/b"));
-        assert_eq!(cleaned(".//./a"), Some("a"));
-        assert_eq!(cleaned("./"), Some("."));
-        assert_eq!(cleaned("."), Some("."));
-        assert_eq!(cleaned("-odd"), Some("-odd"));
-        for refused in ["", "/", "/etc/passwd", "..", "../x", "a/../../x", "a/../b", "a//b", "a/./b", "a\0b", ".//../x"]
-        {
-            assert_eq!(cleaned(refused), None, "{refused:?}");
+        for (given, name) in [
+            ("./a/b/", "a/b"),
+            (".//./a", "a"),
+            ("a//b/./c//", "a/b/c"),
+            ("./", "."),
+            (".", "."),
+            ("-odd", "-odd"),
+            ("...", "..."),
+        ] {
+            assert_eq!(clean("read", given).unwrap(), name);
+        }
+        let long = "x".repeat(256);
+        for refused in ["", "/", "/etc/passwd", "..", "../x", "a/../../x", "a/../b", "a\0b", ".//../x", &long] {
+            assert!(clean("read", refused).is_err(), "{refused:?}");
         }
     }
 

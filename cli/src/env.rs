@@ -55,10 +55,10 @@ fn passed(name: &str) -> Result<String, Failure> {
     match std::env::var(name) {
         Ok(value) => Ok(entry + &value),
         Err(std::env::VarError::NotPresent) => {
-            Err(Failure::usage(format!("{} is not set here, so it cannot be passed on", show::name(name))))
+            Err(Failure::usage(format!("{} is not set here, so it cannot be passed on", show::said(name))))
         }
         Err(_) => {
-            Err(Failure::usage(format!("the value of {} is not UTF-8, so it cannot be passed on", show::name(name))))
+            Err(Failure::usage(format!("the value of {} is not UTF-8, so it cannot be passed on", show::said(name))))
         }
     }
 }
@@ -66,10 +66,10 @@ fn passed(name: &str) -> Result<String, Failure> {
 fn checked(entry: &str) -> Result<String, Failure> {
     let name = entry.split('=').next().unwrap_or_default();
     if name.is_empty() || entry.contains('\0') {
-        return Err(Failure::usage(format!("{} is no variable: write NAME=value", show::name(entry))));
+        return Err(Failure::usage(format!("{} is no variable: write NAME=value", show::said(entry))));
     }
     if name.starts_with("FARSIDE_") {
-        return Err(Failure::usage(format!("{} is Farside's own and is given to no command", show::name(name))));
+        return Err(Failure::usage(format!("{} is Farside's own and is given to no command", show::said(name))));
     }
     Ok(entry.into())
 }
@@ -84,7 +84,7 @@ fn set(env: &mut Vec<String>, entry: String) {
 }
 
 fn from_file(path: &Path) -> Result<Vec<String>, Failure> {
-    let shown = show::name(&path.to_string_lossy()).into_owned();
+    let shown = show::said(&path.to_string_lossy()).into_owned();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::new(format!("cannot read {shown}: {}", system(&error))))?;
     let mut entries = Vec::new();
@@ -97,6 +97,13 @@ fn from_file(path: &Path) -> Result<Vec<String>, Failure> {
         let wrong = |why: &str| Failure::usage(format!("{shown}:{}: {why}", n + 1));
         if line.find('=').is_none_or(|at| at == 0) {
             return Err(wrong("no NAME=value"));
+        }
+        let name = line.split('=').next().unwrap_or_default();
+        if name.starts_with("export ") {
+            return Err(wrong("leave out export: NAME=value alone"));
+        }
+        if name.contains(char::is_whitespace) {
+            return Err(wrong("a name has no blanks"));
         }
         if line.starts_with("FARSIDE_") {
             return Err(wrong("variables that begin with FARSIDE_ are given to no command"));

@@ -1,6 +1,7 @@
 //! How a command ends that did not do what it was asked: one line, and an exit code.
 
 use crate::show;
+use farside_core::wire::{Code, json::ObjectWriter};
 use std::{io, io::Write, process::ExitCode};
 
 /// Farside could not do it.
@@ -17,21 +18,26 @@ pub(crate) const NOT_FOUND: u8 = 127;
 pub(crate) enum Failure {
     /// With that exit code; all that was to be said was said, or nobody listens.
     Quiet(u8),
-    /// With that exit code and this line.
-    Line(u8, String),
+    /// With that exit code and this line, of an error of that code.
+    Line(u8, Code, String),
     /// It is the server: whatever else is asked of it will fail too.
-    Server(String),
+    Server(Code, String),
 }
 
 impl Failure {
     /// Farside could not do it.
     pub(crate) fn new(line: impl Into<String>) -> Self {
-        Self::Line(FAILED, line.into())
+        Self::of(Code::Other, line)
+    }
+
+    /// Farside could not do it, for an error of that code.
+    pub(crate) fn of(code: Code, line: impl Into<String>) -> Self {
+        Self::Line(FAILED, code, line.into())
     }
 
     /// It was asked for what cannot be.
     pub(crate) fn usage(line: impl Into<String>) -> Self {
-        Self::Line(2, line.into())
+        Self::Line(2, Code::Invalid, line.into())
     }
 
     /// What a file or descriptor of this machine came to.
@@ -48,17 +54,31 @@ impl Failure {
         }
     }
 
-    /// Says it, if there is something to say.
-    pub(crate) fn report(self) -> ExitCode {
-        let (status, line) = match self {
-            Self::Quiet(status) => (status, None),
-            Self::Line(status, line) => (status, Some(line)),
-            Self::Server(line) => (FAILED, Some(line)),
+    /// Says it, if there is something to say; for programs (`json`) on standard output too.
+    pub(crate) fn report(self, json: bool) -> ExitCode {
+        let (status, code, line) = match self {
+            Self::Quiet(status) => return ExitCode::from(status),
+            Self::Line(status, code, line) => (status, code, line),
+            Self::Server(code, line) => (FAILED, code, line),
         };
-        if let Some(line) = line {
-            say(&line);
-        }
+        tell(json, code, &line);
         ExitCode::from(status)
+    }
+}
+
+/// One line for people, and for programs the same as one object, `{"error":{"code","message"}}`.
+pub(crate) fn tell(json: bool, code: Code, line: &str) {
+    say(line);
+    if json {
+        let mut text = Vec::new();
+        let mut object = ObjectWriter::begin(&mut text);
+        let mut error = ObjectWriter::begin(object.member("error"));
+        error.string("code", code.name());
+        error.string("message", line);
+        error.end();
+        object.end();
+        // Nobody is left to be told that standard output is gone.
+        let _ = writeln!(io::stdout().lock(), "{}", show::json(text));
     }
 }
 

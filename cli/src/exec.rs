@@ -2,16 +2,16 @@
 
 use crate::{
     args::{Common, ExecArgs},
-    at::{At, clean},
+    at::{At, RAISE, clean},
     env,
-    error::{Failure, NOT_EXECUTABLE, NOT_FOUND, TIMED_OUT, say},
+    error::{FAILED, Failure, NOT_EXECUTABLE, NOT_FOUND, TIMED_OUT, say},
     show::{self, Out},
     signals::Signals,
-    stream::Stream,
+    stream::{self, Stream},
 };
 use farside_core::{
     Command, Cx, Delivery, Exec, Exit, Piece, Task, ops,
-    wire::{Channel, Code, Error, base64, frame::MAX_FRAME_DATA, json::ObjectWriter, signal::signal_name},
+    wire::{Bounds, Channel, Code, Error, base64, frame::MAX_FRAME_DATA, json::ObjectWriter, signal::signal_name},
 };
 use farside_std::{Blocking, run};
 use std::{
@@ -22,7 +22,10 @@ use std::{
 };
 
 pub(crate) fn exec(common: &Common, args: &ExecArgs) -> Result<u8, Failure> {
-    let dir = clean("run in", &args.dir)?;
+    let dir = &*clean("run in", &args.dir)?;
+    if args.cmd.first().is_none_or(String::is_empty) {
+        return Err(Failure::usage("the program's name is empty"));
+    }
     let env = env::for_command(&args.env)?;
     let at = At::open(common)?;
     let stdin = if args.stdin { input(&at)? } else { Vec::new() };
@@ -31,6 +34,8 @@ pub(crate) fn exec(common: &Common, args: &ExecArgs) -> Result<u8, Failure> {
         env,
         stdin: stdin.into(),
         timeout: Some(args.timeout).filter(|timeout| !timeout.is_zero()),
+        // Before streams apart the client asks the server, once, whether it knows them (the request that -v shows): one that does not
+        // would pass over that member and mix them.
         output: match (args.json, args.merged) {
             (true, _) => Delivery::Collected,
             (false, true) => Delivery::Merged,
@@ -47,25 +52,28 @@ pub(crate) fn exec(common: &Common, args: &ExecArgs) -> Result<u8, Failure> {
         signals: Signals::for_a_command().map_err(|error| Failure::io("cannot wait for signals", &error))?,
         ended_by: None,
         exit: None,
+        quiet: common.quiet,
     };
     let ended = run(attached);
-    let program = show::name(args.cmd.first().map_or("", String::as_str)).into_owned();
+    let program = show::said(args.cmd.first().map_or("", String::as_str)).into_owned();
     match ended {
         Ended::Done { exit, out, ended_by } => {
             if args.json {
                 print(&exit, &out)?;
             }
-            status(common, args.timeout, &program, &exit, ended_by)
+            Ok(status(common, args.timeout, &program, &exit, ended_by))
         }
         Ended::AtOnce(signal) => Ok(128 + signal),
-        Ended::Failed(error, started) => Err(failure(&at, dir, &program, &error, started)),
+        Ended::Failed(error, started) => Err(failure(&at, dir, &args.cmd, &error, started)),
         Ended::Output(error) => Err(Failure::output(error)),
     }
 }
 
-/// All of standard input, within what the workspace takes.
+/// All of standard input, within what the workspace takes: the wire has it in the request itself.
 fn input(at: &At) -> Result<Vec<u8>, Failure> {
     let max = match at.ws.about() {
+        // Here only the memory sets it a bound.
+        _ if at.is_here() => Bounds::default().max_write_bytes,
         Ok(about) => about.bounds.as_ref().map_or(u64::MAX, |bounds| bounds.max_write_bytes),
         // Who may only run commands is not told; the server refuses what is too much.
         Err(error) if error.code == Code::Forbidden => u64::MAX,
@@ -75,10 +83,13 @@ fn input(at: &At) -> Result<Vec<u8>, Failure> {
     let read = io::stdin().lock().take(max.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|error| Failure::io("cannot read standard input", &error))?;
     if bytes.len() as u64 > max {
-        return Err(Failure::new(format!(
-            "standard input is over the bound maxWriteBytes there ({}); put it in a file",
-            show::size(max)
-        )));
+        let size = show::size(max);
+        let line = if at.is_here() {
+            format!("standard input is over {size}, the most that a command is given here: all of it is held in memory")
+        } else {
+            format!("standard input is over the bound maxWriteBytes there ({size}); {RAISE}")
+        };
+        return Err(Failure::of(Code::Limit, line));
     }
     Ok(bytes)
 }
@@ -95,6 +106,7 @@ struct Attached {
     ended_by: Option<u8>,
     /// How it ended; what is pending is still written.
     exit: Option<Exit>,
+    quiet: bool,
 }
 
 /// Output that was not written yet: a part of the buffer, and where it goes.
@@ -151,7 +163,13 @@ impl Task for Attached {
     fn poll(&mut self, cx: &mut Cx<'_>) -> Poll<Ended> {
         while let Poll::Ready(signal) = self.signals.poll(cx) {
             match &mut self.running {
-                Some(running) if self.ended_by.is_none_or(|by| by == SIGPIPE) => running.interrupt(),
+                Some(running) if self.ended_by.is_none_or(|by| by == SIGPIPE) => {
+                    running.interrupt();
+                    // Where nobody reads, saying it would wait, and the next signal with it.
+                    if !self.quiet && stream::has_room(io::stderr()) {
+                        say("waiting for the command to end; once more ends it at once");
+                    }
+                }
                 // Dropped it is ended at once, with everything it started.
                 _ => return Poll::Ready(Ended::AtOnce(signal)),
             }
@@ -217,46 +235,51 @@ impl Attached {
     }
 }
 
-/// The exit code for how it ended.
-fn status(common: &Common, timeout: Duration, program: &str, exit: &Exit, ended_by: Option<u8>) -> Result<u8, Failure> {
+/// The exit code for how it ended. What is to be said is for people alone: programs have the object.
+fn status(common: &Common, timeout: Duration, program: &str, exit: &Exit, ended_by: Option<u8>) -> u8 {
     if let Some(signal) = ended_by.filter(|_| exit.interrupted) {
-        return Ok(128 + signal);
+        return 128 + signal;
     }
     if exit.interrupted {
-        return Err(Failure::new(format!(
-            "{program} was ended there, not from here: the server is closing, or somebody canceled it"
-        )));
+        say(&format!("{program} was ended there, not from here: the server is closing, or somebody canceled it"));
+        return FAILED;
     }
     if exit.timed_out {
         if !common.quiet {
             say(&format!("{program} was ended after {timeout:?} (--timeout)"));
         }
-        return Ok(TIMED_OUT);
+        return TIMED_OUT;
     }
-    match &exit.signal {
+    let code = match &exit.signal {
         // Real-time signals go to 64.
-        Some(name) => (1..=64).find(|n| signal_name(*n) == *name).map(|n| 128 + n as u8).ok_or_else(|| {
-            Failure::new(format!("{program} was ended by a signal that is not known here: {}", show::text(name)))
-        }),
-        None => u8::try_from(exit.code).map_err(|_| {
-            Failure::new(format!("{program} has ended, but the server tells no exit code that there is: {}", exit.code))
-        }),
-    }
+        Some(name) => (1..=64).find(|n| signal_name(*n) == *name).map(|n| 128 + n as u8),
+        None => u8::try_from(exit.code).ok(),
+    };
+    code.unwrap_or_else(|| {
+        say(&match &exit.signal {
+            Some(name) => format!("{program} was ended by a signal that is not known here: {}", show::text(name)),
+            None => format!("{program} has ended, but the server tells no exit code that there is: {}", exit.code),
+        });
+        FAILED
+    })
 }
 
 /// A command that did not run, or whose end is not known.
-fn failure(at: &At, dir: &str, program: &str, error: &Error, started: bool) -> Failure {
+fn failure(at: &At, dir: &str, cmd: &[String], error: &Error, started: bool) -> Failure {
+    let given = cmd.first().map_or("", String::as_str);
+    let program = show::said(given);
     let what = format!("cannot run {program}");
-    let ran = started || error.details.as_ref().is_some_and(|details| details.ran == Some(true));
-    let lost =
-        error.words.starts_with("the reply was cut") || error.words.starts_with("the server closed the connection");
-    if ran || lost {
-        let why = at.why(error);
-        return match error.code {
-            Code::Limit => Failure::new(format!("{program} ran, but {why}; leave --json out to have it as it comes")),
-            _ if lost => Failure::new(format!("{why}; the command may still have run")),
-            _ => Failure::new(format!("{program} ran, but how it ended is not known: {why}")),
+    let cut = error.words.starts_with("the reply was cut");
+    let lost = cut || error.words.starts_with("the server closed the connection");
+    if lost || started || error.details.as_ref().is_some_and(|details| details.ran == Some(true)) {
+        // How much of a reply came says nothing: it is no count of output.
+        let why = if cut { "the reply was cut".into() } else { at.why(error) };
+        let line = match error.code {
+            Code::Limit => format!("{program} ran, but {why}; leave --json out to have it as it comes"),
+            _ if lost => format!("{why}; the command may still be running"),
+            _ => format!("{program} ran, but how it ended is not known: {why}"),
         };
+        return Failure::of(error.code, line);
     }
     if !matches!(error.code, Code::NotExist | Code::Permission | Code::Invalid) && error.errno() != Some("ENOEXEC") {
         return at.failure(&what, error);
@@ -265,19 +288,25 @@ fn failure(at: &At, dir: &str, program: &str, error: &Error, started: bool) -> F
     if dir != "." {
         match at.ws.stat(dir) {
             Ok(meta) if !meta.mode.is_dir() => {
-                return Failure::new(format!("cannot run in {}: it is no directory", show::name(dir)));
+                return Failure::of(error.code, format!("cannot run in {}: it is no directory", show::said(dir)));
             }
             Err(error) if matches!(error.code, Code::NotExist | Code::Permission | Code::Outside | Code::Invalid) => {
-                return at.failure(&format!("cannot run in {}", show::name(dir)), &error);
+                return at.failure(&format!("cannot run in {}", show::said(dir)), &error);
             }
             _ => {}
         }
     }
+    let line = |status, why: &str| Failure::Line(status, error.code, format!("{what}: {why}"));
     match error.code {
-        Code::NotExist if program.contains('/') => Failure::Line(NOT_FOUND, format!("{what}: no such file")),
-        Code::NotExist => Failure::Line(NOT_FOUND, format!("{what}: not found in the PATH there")),
-        Code::Permission => Failure::Line(NOT_EXECUTABLE, format!("{what}: it is not executable")),
-        Code::Other => Failure::Line(NOT_EXECUTABLE, format!("{what}: it is no program this system can run")),
+        Code::NotExist => {
+            let why = if given.contains('/') { "no such file" } else { "not found in the PATH there" };
+            if cmd.len() == 1 && given.contains(|c: char| c.is_whitespace() || "|&;<>$*".contains(c)) {
+                return line(NOT_FOUND, &format!("{why}; no shell is between; try: sh -c {}", show::shell(given)));
+            }
+            line(NOT_FOUND, why)
+        }
+        Code::Permission => line(NOT_EXECUTABLE, "it is not executable"),
+        Code::Other => line(NOT_EXECUTABLE, "it is no program this system can run"),
         _ => at.failure(&what, error),
     }
 }

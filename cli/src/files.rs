@@ -2,8 +2,8 @@
 
 use crate::{
     args::{CatArgs, Common, LsArgs, RmArgs, StatArgs},
-    at::{At, clean},
-    error::{FAILED, Failure, say},
+    at::At,
+    error::{FAILED, Failure, say, tell},
     progress::Progress,
     show::{self, Out},
     stream::Stream,
@@ -14,17 +14,21 @@ use farside_std::{Blocking, run};
 use std::{collections::VecDeque, io};
 
 /// What was done of several: each failure was told when it came.
-#[derive(Default)]
 struct Tally {
+    json: bool,
     failed: bool,
 }
 
 impl Tally {
+    fn new(json: bool) -> Self {
+        Self { json, failed: false }
+    }
+
     /// Takes the failure of one, so that the others have their turn; one that nobody can be told of ends all.
     fn note(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
         match done {
-            Err(Failure::Line(FAILED, line)) => {
-                say(&line);
+            Err(Failure::Line(FAILED, code, line)) => {
+                tell(self.json, code, &line);
                 self.failed = true;
                 Ok(())
             }
@@ -38,26 +42,21 @@ impl Tally {
 }
 
 pub(crate) fn ls(common: &Common, args: &LsArgs) -> Result<u8, Failure> {
-    let top = clean("list", &args.path)?;
-    let at = At::open(common)?;
-    let columns = show::columns(io::stdout());
-    let mut list = List { at: &at, args, colored: show::colored(common.color), columns, skipped: 0, out: Out::new() };
-    let mut tally = Tally::default();
-    let mut dirs = VecDeque::from([top.to_owned()]);
-    let mut first = true;
-    while let Some(dir) = dirs.pop_front() {
-        let below = match list.dir(&dir, !first) {
-            Ok(below) => below,
-            Err(failure) if first => return Err(failure),
-            failed => {
-                list.out.finish()?;
-                tally.note(failed.map(drop))?;
-                continue;
+    let (at, mut tally) = (At::open(common)?, Tally::new(args.json));
+    let (colored, columns) = (show::colored(common.color), show::columns(io::stdout()));
+    let mut list = List { at: &at, args, colored, columns, began: false, skipped: 0, out: Out::new() };
+    for given in &args.paths {
+        let mut names = VecDeque::from([at.name("list", given)]);
+        while let Some(name) = names.pop_front() {
+            match name.and_then(|name| list.dir(&name)) {
+                // Each directory's own come before its neighbours.
+                Ok(below) => below.into_iter().rev().for_each(|name| names.push_front(Ok(name))),
+                Err(failure) => {
+                    list.out.finish()?;
+                    tally.note(Err(failure))?;
+                }
             }
-        };
-        first = false;
-        // Each directory's own come before its neighbours.
-        below.into_iter().rev().for_each(|dir| dirs.push_front(dir));
+        }
     }
     list.out.finish()?;
     if list.skipped > 0 && !common.quiet {
@@ -71,6 +70,8 @@ struct List<'a> {
     args: &'a LsArgs,
     colored: bool,
     columns: Option<usize>,
+    /// Whether something was listed.
+    began: bool,
     skipped: u64,
     out: Out,
 }
@@ -85,13 +86,14 @@ struct Entry {
 
 impl List<'_> {
     /// Lists one directory, or a file, and says what is to be listed below it.
-    fn dir(&mut self, dir: &str, another: bool) -> Result<Vec<String>, Failure> {
-        let what = format!("cannot list {}", show::name(dir));
+    fn dir(&mut self, dir: &str) -> Result<Vec<String>, Failure> {
+        let what = format!("cannot list {}", show::said(dir));
         let listing = match self.at.ws.readdir(dir, u64::MAX) {
             Ok(listing) => listing,
             Err(error) if error.code == Code::Invalid => {
                 let meta = self.at.ws.lstat(dir).map_err(|error| self.at.failure(&what, &error))?;
                 let entry = self.entry(dir.into(), dir.into(), meta);
+                self.began = true;
                 self.print(&[entry])?;
                 return Ok(Vec::new());
             }
@@ -100,8 +102,8 @@ impl List<'_> {
         self.skipped += listing.skipped;
         let seen = listing.entries.into_iter().filter(|entry| self.args.all || !entry.name.starts_with('.'));
         let entries: Vec<_> = seen.map(|FileInfo { name, meta }| self.entry(join(dir, &name), name, meta)).collect();
-        if self.args.recursive && !self.args.json {
-            let blank = if another { "\n" } else { "" };
+        let blank = if std::mem::replace(&mut self.began, true) { "\n" } else { "" };
+        if (self.args.recursive || self.args.paths.len() > 1) && !self.args.json {
             self.out.line(format!("{blank}{}:", show::name(dir)))?;
         }
         self.print(&entries)?;
@@ -189,7 +191,7 @@ fn unix(meta: &Meta) -> u32 {
 }
 
 pub(crate) fn stat(common: &Common, args: &StatArgs) -> Result<u8, Failure> {
-    let (at, mut out, mut tally) = (At::open(common)?, Out::new(), Tally::default());
+    let (at, mut out, mut tally) = (At::open(common)?, Out::new(), Tally::new(args.json));
     for given in &args.paths {
         let entry = look(&at, given);
         if entry.is_err() {
@@ -204,8 +206,8 @@ pub(crate) fn stat(common: &Common, args: &StatArgs) -> Result<u8, Failure> {
 }
 
 fn look(at: &At, given: &str) -> Result<Entry, Failure> {
-    let path = clean("stat", given)?.to_owned();
-    let failed = |error: Error| at.failure(&format!("cannot stat {}", show::name(given)), &error);
+    let path = at.name("stat", given)?;
+    let failed = |error: Error| at.failure(&format!("cannot stat {}", show::said(given)), &error);
     let meta = at.ws.lstat(&path).map_err(failed)?;
     let target = if meta.mode.is_symlink() { Some(at.ws.readlink(&path).map_err(failed)?) } else { None };
     Ok(Entry { name: name::last(&path).into(), path, meta, target })
@@ -228,7 +230,7 @@ fn described(entry: &Entry) -> String {
 }
 
 pub(crate) fn cat(common: &Common, args: &CatArgs) -> Result<u8, Failure> {
-    let (at, mut tally) = (At::open(common)?, Tally::default());
+    let (at, mut tally) = (At::open(common)?, Tally::new(false));
     for given in &args.paths {
         tally.note(print(&at, given))?;
     }
@@ -237,10 +239,10 @@ pub(crate) fn cat(common: &Common, args: &CatArgs) -> Result<u8, Failure> {
 
 fn print(at: &At, given: &str) -> Result<(), Failure> {
     let stream = |error| Failure::io("cannot use the standard streams", &error);
-    let what = format!("cannot read {}", show::name(given));
+    let what = format!("cannot read {}", show::said(given));
     let from = match given {
         "-" => From::Here { stream: Stream::of(io::stdin()).map_err(stream)?, left: None },
-        _ => From::There(open(at, clean("read", given)?, &what)?),
+        _ => From::There(open(at, &at.name("read", given)?, &what)?),
     };
     let to = To::Here(Stream::of(io::stdout()).map_err(stream)?);
     run(Pump::new(from, to, None, Progress::new(true, given, None)))
@@ -256,11 +258,11 @@ pub(crate) fn open(at: &At, path: &str, what: &str) -> Result<farside_core::Read
         }
         match at.ws.stat(path) {
             Ok(meta) if meta.mode.is_dir() => {
-                let hint = format!("list it with: farside ls {}", show::text(&show::shell(path)));
-                Failure::new(format!("{what}: it is a directory; {hint}"))
+                let hint = format!("list it with: farside ls {}", show::shell(path));
+                Failure::of(error.code, format!("{what}: it is a directory; {hint}"))
             }
             Ok(meta) if !meta.mode.is_regular() => {
-                Failure::new(format!("{what}: it is no regular file but a {}", show::kind(meta.mode)))
+                Failure::of(error.code, format!("{what}: it is no regular file but a {}", show::kind(meta.mode)))
             }
             _ => at.failure(what, &error),
         }
@@ -268,7 +270,7 @@ pub(crate) fn open(at: &At, path: &str, what: &str) -> Result<farside_core::Read
 }
 
 pub(crate) fn rm(common: &Common, args: &RmArgs) -> Result<u8, Failure> {
-    let (at, mut out, mut tally) = (At::open(common)?, Out::new(), Tally::default());
+    let (at, mut out, mut tally) = (At::open(common)?, Out::new(), Tally::new(args.json));
     for given in &args.paths {
         let removed = remove(&at, given);
         if removed.is_ok() && args.json {
@@ -285,11 +287,11 @@ pub(crate) fn rm(common: &Common, args: &RmArgs) -> Result<u8, Failure> {
 }
 
 fn remove(at: &At, given: &str) -> Result<(), Failure> {
-    let path = clean("remove", given)?;
-    let what = format!("cannot remove {}", show::name(given));
-    at.ws.remove(path).map_err(|error| match error.code {
-        Code::Exist => Failure::new(format!("{what}: the directory is not empty")),
-        Code::Invalid if path == "." => Failure::new(format!("{what}: it is the workspace itself")),
+    let path = at.name("remove", given)?;
+    let what = format!("cannot remove {}", show::said(given));
+    at.ws.remove(&path).map_err(|error| match error.code {
+        Code::Exist => Failure::of(error.code, format!("{what}: the directory is not empty")),
+        Code::Invalid if path == "." => Failure::of(error.code, format!("{what}: it is the workspace itself")),
         _ => at.failure(&what, &error),
     })
 }

@@ -25,9 +25,13 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     error::hook_panics();
     token::harden();
-    match args::parse().and_then(|cli| run(&cli)) {
+    let cli = match args::parse() {
+        Ok(cli) => cli,
+        Err(failure) => return failure.report(false),
+    };
+    match run(&cli) {
         Ok(status) => ExitCode::from(status),
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(cli.verb.json()),
     }
 }
 

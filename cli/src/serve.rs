@@ -11,11 +11,12 @@ use crate::{
 use farside_backends::Local;
 use farside_core::{
     Access, Handler, poll_task,
-    wire::{Code, Scopes},
+    wire::{Bounds, Code, Scopes, times},
 };
 use rustix::{fs::Mode, process::umask};
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write},
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
     os::unix::{
         fs::{FileTypeExt, MetadataExt},
@@ -40,7 +41,6 @@ pub(crate) fn serve(common: &Common, args: &ServeArgs) -> Result<u8, Failure> {
         return Err(Failure::usage("serve takes a directory, not --at; write: farside serve DIR"));
     }
     log_to_stderr(common);
-    let shown = show::name(&args.dir.to_string_lossy()).into_owned();
     let workspace = Local::new(&args.dir, env::served(&args.env)?).map_err(|error| {
         let why = match error.code {
             Code::NotExist => "no such directory".into(),
@@ -48,33 +48,32 @@ pub(crate) fn serve(common: &Common, args: &ServeArgs) -> Result<u8, Failure> {
             Code::Invalid => "it is no directory".into(),
             _ => show::text(&error.message()).into_owned(),
         };
-        Failure::new(format!("cannot serve {shown}: {why}"))
+        Failure::of(error.code, format!("cannot serve {}: {why}", show::said(&args.dir.to_string_lossy())))
     })?;
     let given = if args.insecure_no_auth { None } else { token::given(common.token_file.as_deref())? };
     let mut signals = Signals::for_a_server().map_err(|error| Failure::io("cannot wait for signals", &error))?;
     let (listener, place) = listen(&args.listen)?;
     let mut left = Left::default();
     place.path.iter().for_each(|path| left.add(path));
-    let (access, token_file) = match (args.insecure_no_auth, given) {
-        (true, _) => (Access::Insecure(Scopes::ALL), None),
+    let (access, kept) = match (args.insecure_no_auth, given) {
+        (true, _) => (Access::Insecure(Scopes::ALL), Kept::Nowhere),
         (false, Some(given)) => {
-            let file = match given.source {
-                token::Source::Flag(file) | token::Source::FileVariable(file) => Some(file),
-                token::Source::Variable => None,
+            let kept = match given.source {
+                token::Source::Flag(file) | token::Source::FileVariable(file) => Kept::Given(file),
+                token::Source::Variable => Kept::Variable,
             };
-            (Access::bearer(&given.text), file)
+            (Access::bearer(&given.text), kept)
         }
         (false, None) => {
             let token = token::new()?;
             let file = token::keep(&token, &place.key)?;
             left.add(&file);
-            (Access::bearer(&token), Some(file))
+            (Access::bearer(&token), Kept::Made(file))
         }
     };
-    if !common.quiet {
-        announce(&shown, &place.url, args.insecure_no_auth, token_file.as_deref());
-    }
-    let handler = Handler::new(workspace, access);
+    announce(common.quiet, &args.dir, &place.url, &kept);
+    let bounds = Bounds { max_write_bytes: args.max_write, ..Bounds::default() };
+    let handler = Handler::with(workspace, access, bounds, times::LEASE);
     let started = match args.runtime {
         Runtime::Smol => on_smol(listener, handler),
         Runtime::Std => on_threads(listener, handler),
@@ -149,11 +148,16 @@ struct Place {
 fn listen(at: &str) -> Result<(Listener, Place), Failure> {
     if let Some(path) = at.strip_prefix("unix:") {
         let path = std::path::absolute(path)
-            .map_err(|error| Failure::io(format!("cannot listen on {}", show::name(at)), &error))?;
-        let shown = show::name(&path.to_string_lossy()).into_owned();
+            .map_err(|error| Failure::io(format!("cannot listen on {}", show::said(at)), &error))?;
+        let shown = show::said(&path.to_string_lossy()).into_owned();
         let listener = listen_unix(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::AddrInUse => {
-                Failure::new(format!("cannot listen on unix:{shown}: another server answers there, or it is no socket"))
+            io::ErrorKind::AddrInUse if is_socket(&path) => {
+                Failure::new(format!("cannot listen on unix:{shown}: another server answers there"))
+            }
+            io::ErrorKind::AddrInUse => Failure::new(format!("cannot listen on unix:{shown}: it is no socket")),
+            io::ErrorKind::NotFound => {
+                let dir = path.parent().map(Path::to_string_lossy).unwrap_or_default();
+                Failure::new(format!("cannot listen on unix:{shown}: there is no directory {}", show::said(&dir)))
             }
             io::ErrorKind::InvalidInput => Failure::new(format!(
                 "cannot listen on unix:{shown}: the path is longer than a socket's may be (107 bytes)"
@@ -165,8 +169,8 @@ fn listen(at: &str) -> Result<(Listener, Place), Failure> {
     }
     let addr = address(at).ok_or_else(|| {
         Failure::usage(format!(
-            "cannot listen on {}: write ADDRESS:PORT, as 127.0.0.1:7070, or unix:PATH",
-            show::name(at)
+            "cannot listen on {}: write PORT, HOST:PORT as 127.0.0.1:7070, or unix:PATH",
+            show::said(at)
         ))
     })?;
     if !addr.ip().is_loopback() {
@@ -218,31 +222,50 @@ fn listen_unix(path: &Path) -> io::Result<UnixListener> {
     }
 }
 
-/// Whether a socket is there and nobody listens on it.
-fn is_stale(path: &Path) -> bool {
-    let socket = fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket());
-    socket && UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+fn is_socket(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket())
 }
 
-fn announce(dir: &str, url: &str, insecure: bool, token_file: Option<&Path>) {
-    say(&format!("serving {dir} at {}", show::text(url)));
-    let at = show::shell(url);
-    match token_file {
-        Some(file) => {
-            let file = std::path::absolute(file).unwrap_or_else(|_| file.into());
-            say(&format!("the token is in {}", show::name(&file.to_string_lossy())));
-            say(&format!(
-                "try: farside --at {} --token-file {} ls",
-                show::text(&at),
-                show::text(&show::shell(&file.to_string_lossy()))
-            ));
+/// Whether a socket is there and nobody listens on it.
+fn is_stale(path: &Path) -> bool {
+    is_socket(path) && UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// Where the token is.
+enum Kept {
+    Given(PathBuf),
+    Made(PathBuf),
+    Variable,
+    /// There is none.
+    Nowhere,
+}
+
+/// Says what others need to reach it: one line of it can be pasted into their shell. A token that was made is told in any case.
+fn announce(quiet: bool, dir: &Path, url: &str, kept: &Kept) {
+    let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.into()).to_string_lossy().into_owned();
+    let file = match kept {
+        Kept::Given(file) | Kept::Made(file) => Some(path(file)),
+        Kept::Variable | Kept::Nowhere => None,
+    };
+    if !quiet {
+        let dir = fs::canonicalize(dir).map_or_else(|_| path(dir), |dir| path(&dir));
+        say(&format!("serving {} at {}", show::name(&dir), show::text(url)));
+    }
+    match (&file, kept) {
+        (Some(file), _) if !quiet || matches!(kept, Kept::Made(_)) => {
+            say(&format!("the token is in {}", show::name(file)));
         }
-        None => {
-            if insecure {
-                say("without a token: whoever reaches it may read, write and run commands here");
-            }
-            say(&format!("try: farside --at {} ls", show::text(&at)));
+        (None, Kept::Variable) if !quiet => say("the token is the one in FARSIDE_TOKEN"),
+        (None, Kept::Nowhere) if !quiet => {
+            say("without a token: whoever reaches it may read, write and run commands here");
         }
+        _ => {}
+    }
+    if !quiet {
+        let token = file.map(|file| format!(" FARSIDE_TOKEN_FILE={}", show::shell(&file))).unwrap_or_default();
+        // Nobody is left to be told that standard error is gone.
+        let _ = writeln!(io::stderr().lock(), "export FARSIDE_URL={}{token}", show::shell(url));
+        say("try: farside ls");
     }
 }
 

@@ -10,22 +10,27 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// A name as it is printed: as it stands, or, when something in it could move a cursor, turn text around or end a line, as a JSON
-/// string with that escaped.
+/// A name as it is printed: as it stands, or, when something in it could move a cursor, turn text around or end a line, as `$'...'`
+/// with that escaped, which a shell takes back.
 pub(crate) fn name(name: &str) -> Cow<'_, str> {
-    if !name.is_empty() && !name.starts_with('"') && !name.contains(is_unsafe) {
-        return name.into();
-    }
-    let mut quoted = String::from("\"");
-    for c in name.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c => escaped(c, &mut quoted),
-        }
-    }
-    quoted.push('"');
-    quoted.into()
+    let plain = !name.is_empty() && !name.starts_with('\'') && !name.starts_with("$'") && !name.contains(is_unsafe);
+    if plain { name.into() } else { shell(name).into() }
 }
+
+/// A name as a message says it: quoted too where blanks would blur its ends, and cut where it is longer than a line.
+pub(crate) fn said(given: &str) -> Cow<'_, str> {
+    let (mut columns, mut buf) = (0, [0; 4]);
+    let cut = given.char_indices().find(|(_, c)| {
+        columns += width(c.encode_utf8(&mut buf));
+        columns > LINE
+    });
+    let kept = &given[..cut.map_or(given.len(), |(at, _)| at)];
+    let shown = if kept.contains(char::is_whitespace) { shell(kept).into() } else { name(kept) };
+    if cut.is_some() { format!("{shown}...").into() } else { shown }
+}
+
+/// As much of a name as a message repeats, in columns.
+const LINE: usize = 80;
 
 /// A line of text from elsewhere, safe to print.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
@@ -55,13 +60,33 @@ fn is_unsafe(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// A word for a shell.
+/// A word for a shell, safe to print.
 pub(crate) fn shell(word: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-:=,@%+[]~".contains(&b);
-    if !word.is_empty() && word.bytes().all(plain) && !word.contains('[') {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-:=,@%+]~".contains(&b);
+    if !word.is_empty() && word.bytes().all(plain) {
         return word.into();
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
+    if !word.contains(is_unsafe) {
+        return format!("'{}'", word.replace('\'', r"'\''"));
+    }
+    let mut quoted = String::from("$'");
+    for c in word.chars() {
+        match c {
+            '\'' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c if is_unsafe(c) => {
+                // Three digits of octal: whatever comes behind them is no part of them.
+                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                    let _ = write!(quoted, "\\{byte:03o}");
+                }
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('\'');
+    quoted
 }
 
 /// A line of JSON in which nothing can abuse a terminal, and whose values are what they were: what JSON lets through is escaped too.
@@ -239,13 +264,20 @@ mod tests {
     #[test]
     fn names_are_shown_never_sent() {
         assert_eq!(name("plain name.txt"), "plain name.txt");
-        assert_eq!(name("a\u{1b}[2Jb"), r#""a\u001b[2Jb""#);
-        assert_eq!(name("a\nb"), r#""a\nb""#);
-        assert_eq!(name("gnp\u{202e}txt"), r#""gnp\u202etxt""#);
-        assert_eq!(name("\u{9b}31m"), r#""\u009b31m""#);
-        assert_eq!(name("\"a\\"), r#""\"a\\""#);
-        assert_eq!(name("a\\u001b"), "a\\u001b");
-        assert_eq!(name(""), "\"\"");
+        assert_eq!(name("a\u{1b}[2Jb"), r"$'a\033[2Jb'");
+        assert_eq!(name("a\nb"), r"$'a\nb'");
+        assert_eq!(name("gnp\u{202e}txt"), r"$'gnp\342\200\256txt'");
+        assert_eq!(name("\u{9b}31m"), r"$'\302\23331m'");
+        assert_eq!(name("it's\\\t"), r"$'it\'s\\\t'");
+        assert_eq!(name("\"a\\"), "\"a\\");
+        assert_eq!(name("$'a\\n'"), r"'$'\''a\n'\'''");
+        assert_eq!(name(""), "''");
+        assert_eq!(said("plain"), "plain");
+        assert_eq!(said("a b"), "'a b'");
+        assert_eq!(said(""), "''");
+        assert_eq!(said(&"x".repeat(80)), "x".repeat(80));
+        assert_eq!(said(&"x".repeat(300)), format!("{}...", "x".repeat(80)));
+        assert_eq!(said(&"文 ".repeat(99)), format!("'{}'...", "文 ".repeat(26) + "文"));
         assert_eq!(text("bad \u{1b}]52;c;x\u{7} text"), r"bad \u001b]52;c;x\u0007 text");
     }
 

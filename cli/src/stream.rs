@@ -51,6 +51,11 @@ impl Stream {
     }
 }
 
+/// Whether a line can be written without waiting.
+pub(crate) fn has_room(fd: impl AsFd) -> bool {
+    ready(fd.as_fd(), true, PollFlags::OUT).is_ok()
+}
+
 /// Says `WouldBlock` of a descriptor that is not ready; one that has failed is, and its error comes from its use.
 fn ready(fd: BorrowedFd<'_>, waits: bool, want: PollFlags) -> io::Result<()> {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };

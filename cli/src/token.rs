@@ -6,8 +6,8 @@ use crate::{
 };
 use farside_core::wire::Id;
 use rustix::{
-    fs::fstat,
-    process::{DumpableBehavior, set_dumpable_behavior},
+    fs::{FileType, fstat},
+    process::{DumpableBehavior, geteuid, set_dumpable_behavior},
 };
 use std::{
     env,
@@ -56,7 +56,7 @@ pub(crate) enum Source {
 
 impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let path = |path: &PathBuf| show::name(&path.to_string_lossy()).into_owned();
+        let path = |path: &PathBuf| show::said(&path.to_string_lossy()).into_owned();
         match self {
             Self::Flag(file) => write!(f, "--token-file ({})", path(file)),
             Self::FileVariable(file) => write!(f, "FARSIDE_TOKEN_FILE ({})", path(file)),
@@ -80,27 +80,41 @@ pub(crate) fn given(flag: Option<&Path>) -> Result<Option<Token>, Failure> {
             Some(token) => token.to_str().map(String::from).unwrap_or_default(),
         },
     };
-    let text = text.trim_ascii().to_owned();
-    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_graphic()) {
-        return Err(Failure::new(format!("{source} holds no token: one word of visible ASCII")));
+    if !is_token(&text) {
+        return Err(Failure::new(format!("{source} does not hold a token: one word of visible ASCII")));
     }
-    Ok(Some(Token { text, source }))
+    Ok(Some(Token { text: text.trim_ascii().into(), source }))
+}
+
+fn is_token(text: &str) -> bool {
+    let word = text.trim_ascii();
+    !word.is_empty() && word.bytes().all(|b| b.is_ascii_graphic())
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let shown = show::name(&path.to_string_lossy()).into_owned();
+    let shown = show::said(&path.to_string_lossy()).into_owned();
     let failed =
         |error: std::io::Error| Failure::new(format!("cannot read the token file {shown}: {}", system(&error)));
     let file = File::open(path).map_err(failed)?;
-    let mode = fstat(&file).map_err(|errno| failed(errno.into()))?.st_mode & 0o777;
-    if mode & 0o077 != 0 {
-        let fix = show::shell(&path.to_string_lossy());
-        return Err(Failure::new(format!(
-            "the token file {shown} is open to others (mode {mode:04o}); run: chmod 600 {fix}"
-        )));
+    let there = fstat(&file).map_err(|errno| failed(errno.into()))?;
+    let kind = FileType::from_raw_mode(there.st_mode);
+    // A pipe is as good: a token that comes by one is in no file at all.
+    if !matches!(kind, FileType::RegularFile | FileType::Fifo) {
+        return Err(Failure::new(format!("the token file {shown} is no regular file")));
     }
-    let mut text = String::new();
-    file.take(MAX).read_to_string(&mut text).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(MAX).read_to_end(&mut bytes).map_err(failed)?;
+    let text = String::from_utf8(bytes).unwrap_or_default();
+    // Whose mode is to be mended is a token's file and nothing else.
+    let mode = there.st_mode & 0o777;
+    if mode & 0o077 != 0 && is_token(&text) {
+        let mend = if kind == FileType::RegularFile && there.st_uid == geteuid().as_raw() {
+            format!("run: chmod 600 {}", show::shell(&path.to_string_lossy()))
+        } else {
+            "keep it in a file that only you can read".into()
+        };
+        return Err(Failure::new(format!("the token file {shown} is open to others (mode {mode:04o}); {mend}")));
+    }
     Ok(text)
 }
 
@@ -122,7 +136,7 @@ pub(crate) fn keep(token: &str, server: &str) -> Result<PathBuf, Failure> {
     write(&dir, &path, token).map_err(|error| {
         Failure::new(format!(
             "cannot keep the token in {}: {}; give --token-file FILE",
-            show::name(&path.to_string_lossy()),
+            show::said(&path.to_string_lossy()),
             system(&error)
         ))
     })?;
@@ -139,6 +153,8 @@ fn write(dir: &Path, path: &Path, token: &str) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     // Under a name of its own until it is whole: a client may read it while a server begins anew.
     let temp = path.with_extension(format!("{}.new", std::process::id()));
+    // One of this number that was killed in between has left it.
+    let _ = fs::remove_file(&temp);
     let written = File::options()
         .write(true)
         .create_new(true)

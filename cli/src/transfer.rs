@@ -21,7 +21,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io,
     ops::Range,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     task::{Poll, ready},
 };
@@ -145,13 +145,13 @@ fn signals() -> Result<Option<Signals>, Failure> {
 }
 
 fn shown(path: &Path) -> String {
-    show::name(&path.to_string_lossy()).into_owned()
+    show::said(&path.to_string_lossy()).into_owned()
 }
 
 pub(crate) fn get(common: &Common, args: &GetArgs) -> Result<u8, Failure> {
-    let from = clean("get", &args.from)?;
-    let what = format!("cannot get {}", show::name(&args.from));
     let at = At::open(common)?;
+    let from = &*at.name("get", &args.from)?;
+    let what = format!("cannot get {}", show::said(&args.from));
     let local = match &args.to {
         Some(to) if to.is_dir() || to.as_os_str().as_encoded_bytes().ends_with(b"/") => to.join(name::last(from)),
         Some(to) => to.clone(),
@@ -166,7 +166,11 @@ pub(crate) fn get(common: &Common, args: &GetArgs) -> Result<u8, Failure> {
     }
     let write = format!("cannot write {}", shown(&local));
     let failed = |error: io::Error| Failure::io(&write, &error);
-    let target = Target::find(&local).map_err(failed)?;
+    let target = match Target::find(&local) {
+        Ok(target) => target,
+        // What cannot be got goes before where it cannot go.
+        Err(error) => return Err(open(&at, from, &what).err().unwrap_or_else(|| failed(error))),
+    };
     // A new file can be run here if it can be run there.
     let perm = target.perm().or_else(|| at.ws.stat(from).ok().map(|meta| meta.mode.perm() & !umask()));
     let reader = open(&at, from, &what)?;
@@ -269,16 +273,19 @@ pub(crate) fn put(common: &Common, args: &PutArgs) -> Result<u8, Failure> {
     // One that says it has nothing may have something, as in procfs: it is read to its end.
     let size = (file && meta.len() > 0).then_some(meta.len());
     let perm = file.then(|| meta.mode() & 0o777);
-    let refused = |error: Error| match error.code {
-        Code::Invalid if error.words.is_empty() => Failure::new(format!(
-            "{what}: {} is no regular file, or below something that is no directory",
-            show::name(&to)
-        )),
-        Code::NotExist => Failure::new(format!("{what}: {} is below a link that leads nowhere", show::name(&to))),
-        Code::Outside => {
-            Failure::new(format!("{what}: {} is behind a link that leaves the workspace", show::name(&to)))
+    let refused = |error: Error| {
+        let put_to = |why: &str| Failure::of(error.code, format!("{what}: {} is {why}", show::said(&to)));
+        match error.code {
+            Code::Invalid if error.words.is_empty() => {
+                put_to("no regular file, or below something that is no directory")
+            }
+            Code::NotExist => put_to("below a link that leads nowhere"),
+            Code::Outside if at.ws.lstat(&to).is_ok_and(|meta| meta.mode.is_symlink()) => {
+                put_to("a link that leaves the workspace")
+            }
+            Code::Outside => put_to("behind a link that leaves the workspace"),
+            _ => at.failure(&what, &error),
         }
-        _ => at.failure(&what, &error),
     };
     // From here on there is something to take away.
     let signals = signals()?;
@@ -299,6 +306,10 @@ fn input(local: Option<&PathBuf>) -> io::Result<(Stream, fs::Metadata)> {
             let meta = stdin.metadata()?;
             Ok((Stream::new(stdin)?, meta))
         }
+        // A pipe with a name might never be written to: opening it would wait. (One that a shell made for this has none.)
+        Some(local) if fs::metadata(local)?.file_type().is_fifo() && fs::canonicalize(local).is_ok() => {
+            Err(io::Error::other("it is a pipe; give it as standard input: farside put - NAME < PIPE"))
+        }
         Some(local) => {
             let file = File::open(local)?;
             let meta = file.metadata()?;
@@ -311,10 +322,10 @@ fn input(local: Option<&PathBuf>) -> io::Result<(Stream, fs::Metadata)> {
 fn remote(at: &At, what: &str, given: Option<&str>, own: Option<&str>) -> Result<String, Failure> {
     let Some(given) = given else {
         let own = own.ok_or_else(|| Failure::usage(format!("{what}: say where to, as in: farside put - NAME")))?;
-        return clean("put", own).map(String::from);
+        return clean("put", own);
     };
     let to = clean("put", given)?;
-    let directory = || match at.ws.stat(to) {
+    let directory = || match at.ws.stat(&to) {
         Ok(meta) => Ok(meta.mode.is_dir()),
         // Why it cannot be there is told by the attempt.
         Err(error)
@@ -328,10 +339,10 @@ fn remote(at: &At, what: &str, given: Option<&str>, own: Option<&str>) -> Result
         Err(error) => Err(at.failure(what, &error)),
     };
     if !given.ends_with('/') && to != "." && !directory()? {
-        return Ok(to.into());
+        return Ok(to);
     }
     let own =
-        own.ok_or_else(|| Failure::new(format!("{what}: {} is a directory; say the name in it", show::name(given))))?;
+        own.ok_or_else(|| Failure::new(format!("{what}: {} is a directory; say the name in it", show::said(given))))?;
     Ok(if to == "." { own.into() } else { format!("{to}/{own}") })
 }
 

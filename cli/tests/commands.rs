@@ -20,6 +20,12 @@ fn ls() {
         assert_eq!(site.run(&["ls", "-a"]).good().text(), ".hidden\na\nb.txt\nlink\n");
         assert_eq!(site.run(&["ls", "./a/"]).good().text(), "c\n");
         assert_eq!(site.run(&["ls", "b.txt"]).good().text(), "b.txt\n");
+        assert_eq!(site.run(&["ls", "b.txt", "a", "a/c"]).good().text(), "b.txt\n\na:\nc\n\na/c:\ndeep\n");
+        let some = site.run(&["ls", "nope", "a"]);
+        assert_eq!(
+            (some.code, some.text(), &*some.err),
+            (125, "a:\nc\n", "farside: cannot list nope: no such file or directory\n")
+        );
         assert_eq!(site.run(&["ls", "-R"]).good().text(), ".:\na\nb.txt\nlink\n\na:\nc\n\na/c:\ndeep\n");
         let long = site.run(&["ls", "-l"]).good();
         let rows: Vec<Vec<&str>> = long.text().lines().map(|line| line.split(' ').collect()).collect();
@@ -259,8 +265,8 @@ fn no_name_abuses_a_terminal() {
         let listed = whole(&["ls", "--color", "never"]);
         assert_eq!(listed.lines().count(), 2 * evil.len());
         assert!(
-            listed.contains("\"clear\\u001b[2J\"\n")
-                && listed.contains("\"two\\nlines\"\n")
+            listed.contains("$'clear\\033[2J'\n")
+                && listed.contains("$'two\\nlines'\n")
                 && listed.contains("\n{\"error\":1}\n")
         );
         assert_eq!(whole(&["ls", "-l"]).lines().count(), 2 * evil.len());

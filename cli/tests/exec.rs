@@ -88,6 +88,8 @@ fn what_did_not_run() {
         assert_eq!(chmod.code, 0);
         site.run(&["exec", "--", "no-such-program"])
             .fails(127, "cannot run no-such-program: not found in the PATH there");
+        site.run(&["exec", "--", "ls -l"])
+            .fails(127, "cannot run 'ls -l': not found in the PATH there; no shell is between; try: sh -c 'ls -l'");
         site.run(&["exec", "--", "./nope"]).fails(127, "cannot run ./nope: no such file");
         site.run(&["exec", "--", "./script"]).fails(126, "cannot run ./script: it is not executable");
         site.run(&["exec", "--", "./junk"]).fails(126, "cannot run ./junk: it is no program this system can run");
@@ -107,6 +109,8 @@ fn timeouts() {
         );
         assert_eq!(site.run(&["-q", "exec", "--timeout", "100ms", "--", "sleep", "100"]).err, "");
         assert_eq!(site.run(&["exec", "--timeout", "1m", "--", "true"]).code, 0);
+        let ran = site.run(&["exec", "--timeout", "0.1", "--", "sleep", "100"]);
+        assert_eq!((ran.code, &*ran.err), (124, "farside: sleep was ended after 100ms (--timeout)\n"));
     }
 }
 
@@ -123,7 +127,9 @@ fn json() {
         assert!(ran.code == 124 && ran.text().contains(r#""timedOut":true"#), "{ran:?}");
         // Over the bound it is an error, and it ran.
         let ran = site.run(&["exec", "--json", "--", "head", "-c", "20000000", "/dev/zero"]);
-        ran.fails(125, "head ran, but it is over the bound maxExecOutputBytes there (16.8 MB); leave --json out to have it as it comes");
+        let line = "head ran, but it is over the bound maxExecOutputBytes there (16.8 MB); leave --json out to have it as it comes";
+        let object = format!("{{\"error\":{{\"code\":\"limit\",\"message\":\"{line}\"}}}}\n");
+        assert_eq!((ran.code, ran.text(), &*ran.err), (125, &*object, &*format!("farside: {line}\n")));
     }
 }
 
@@ -178,8 +184,13 @@ fn an_interrupt_is_polite() {
             out.read_to_string(&mut rest).unwrap();
             let ended = child.wait_with_output().unwrap();
             assert_eq!(
-                (&*line, &*rest, ended.status.code(), &*ended.stderr),
-                ("ready\n", "bye\n", Some(code), &b""[..])
+                (&*line, &*rest, ended.status.code(), &*String::from_utf8_lossy(&ended.stderr)),
+                (
+                    "ready\n",
+                    "bye\n",
+                    Some(code),
+                    "farside: waiting for the command to end; once more ends it at once\n"
+                )
             );
         }
     }
@@ -338,4 +349,45 @@ fn the_environment_is_a_list() {
             assert!(env.text().contains(wanted), "{wanted} in {}", env.text());
         }
     }
+}
+
+/// What a command is given is bounded, and the line says what to do about it.
+#[test]
+fn too_much_input() {
+    let zeros = |site: &Site, args: &[&str], mib: usize| {
+        let mut command = site.command(args);
+        let zero = fs::File::open("/dev/zero").unwrap();
+        let mut head = std::process::Command::new("head")
+            .args(["-c", &(mib << 20).to_string()])
+            .stdin(zero)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let ended = done(command.stdin(head.stdout.take().unwrap()));
+        // With it goes the end that nobody reads.
+        drop(command);
+        head.wait().unwrap();
+        ended
+    };
+    let cat = ["exec", "--stdin", "--", "wc", "-c"];
+    let here = Site::new(Place::Here);
+    zeros(&here, &cat, 65).fails(
+        125,
+        "standard input is over 67.1 MB, the most that a command is given here: all of it is held in memory",
+    );
+    let raise = "its server can raise it: farside serve --max-write";
+    for place in [SERVERS[0], SERVERS[2]] {
+        let site = Site::with(place, &["--max-write", "1M"]);
+        zeros(&site, &cat, 2)
+            .fails(125, &format!("standard input is over the bound maxWriteBytes there (1.0 MB); {raise}"));
+        zeros(&site, &["put", "-", "x"], 2).fails(
+            125,
+            &format!("cannot put standard input: it is over the bound maxWriteBytes there (1.0 MB); {raise}"),
+        );
+        assert_eq!(common::names(&site.dir), [""; 0]);
+    }
+    let site = Site::with(SERVERS[0], &["--max-write", "66M"]);
+    assert_eq!(zeros(&site, &cat, 65).good().text().trim(), (65 << 20).to_string());
+    zeros(&site, &["put", "-", "x"], 65).good();
+    assert_eq!(fs::metadata(site.dir.join("x")).unwrap().len(), 65 << 20);
 }

@@ -23,14 +23,78 @@ fn it_says_how_to_reach_it() {
         site.write("here", "");
         let server = site.server.as_ref().unwrap();
         let (url, file) = (&server.url, server.token_file.as_ref().unwrap());
+        let export = format!("export FARSIDE_URL={url} FARSIDE_TOKEN_FILE={}", file.display());
         let said = [
             format!("farside: serving {} at {url}", site.dir.display()),
             format!("farside: the token is in {}", file.display()),
-            format!("farside: try: farside --at {url} --token-file {} ls", file.display()),
+            export.clone(),
+            "farside: try: farside ls".into(),
         ];
         assert_eq!(server.said, said);
-        let line = said[2].strip_prefix("farside: try: farside ").unwrap();
-        assert_eq!(done(Command::new("sh").args(["-c", &format!("exec {FARSIDE} {line}")])).good().text(), "here\n");
+        let script = format!("{export}; exec {FARSIDE} ls");
+        assert_eq!(done(Command::new("sh").args(["-c", &script])).good().text(), "here\n");
+    }
+}
+
+/// Told to be quiet it still says where a token is that it made, and of one that it was given nothing.
+#[test]
+fn quiet() {
+    let temp = tempfile::tempdir().unwrap();
+    for given in [false, true] {
+        let mut serve = farside();
+        serve.args(["-q", "serve", "--listen", "127.0.0.1:0"]).current_dir(temp.path());
+        serve.env("XDG_RUNTIME_DIR", temp.path()).stderr(Stdio::piped());
+        if given {
+            serve.env("FARSIDE_TOKEN", "given");
+        }
+        let mut child = serve.spawn().unwrap();
+        let mut said = String::new();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        if given {
+            until("it has its handlers", || {
+                let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+                let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+                u64::from_str_radix(caught.trim(), 16).unwrap() >> (Signal::TERM.as_raw() - 1) & 1 == 1
+            });
+        } else {
+            stderr.read_line(&mut said).unwrap();
+        }
+        common::signal_to(&child, Signal::TERM);
+        stderr.read_to_string(&mut said).unwrap();
+        assert_eq!(wait(&mut child).code(), Some(0));
+        let head = format!("farside: the token is in {}/farside/127.0.0.1:", temp.path().display());
+        assert!(if given { said.is_empty() } else { said.starts_with(&head) && said.lines().count() == 1 }, "{said}");
+    }
+}
+
+/// What one that was killed left behind is in nobody's way.
+#[test]
+fn what_a_killed_one_left() {
+    for unix in [false, true] {
+        let temp = tempfile::tempdir().unwrap();
+        let sock = temp.path().join("s");
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let listen = if unix { format!("unix:{}", sock.display()) } else { free.to_string() };
+        let start = || {
+            let mut command = farside();
+            command.args(["serve", "--listen", &listen]).arg(temp.path()).env("XDG_RUNTIME_DIR", temp.path());
+            Server::start(&mut command)
+        };
+        let mut killed = start();
+        killed.signal(Signal::KILL);
+        killed.ended();
+        let file = killed.token_file.clone().unwrap();
+        let old = fs::read(&file).unwrap();
+        let mut again = start();
+        assert_eq!(again.token_file.as_ref(), Some(&file));
+        assert_ne!(fs::read(&file).unwrap(), old);
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let mut ls = farside();
+        ls.args(["--at", &again.url, "--token-file", path(&file), "stat", "."]);
+        done(&mut ls).good();
+        again.signal(Signal::TERM);
+        assert_eq!(again.ended().0, 0);
+        assert!(!file.exists() && !sock.exists());
     }
 }
 
@@ -46,7 +110,7 @@ fn it_listens_to_this_machine_alone() {
     }
     for odd in ["example.org:80", "7070x", "http://127.0.0.1:1/"] {
         done(farside().args(["serve", "--listen", odd]))
-            .fails(2, &format!("cannot listen on {odd}: write ADDRESS:PORT, as 127.0.0.1:7070, or unix:PATH"));
+            .fails(2, &format!("cannot listen on {odd}: write PORT, HOST:PORT as 127.0.0.1:7070, or unix:PATH"));
     }
 }
 
@@ -72,6 +136,8 @@ fn what_cannot_be_served() {
     }
     for (text, why) in [
         ("OK=1\nbad", ":2: no NAME=value"),
+        ("export A=1", ":1: leave out export: NAME=value alone"),
+        ("A =1", ":1: a name has no blanks"),
         ("\n\nFARSIDE_X=1", ":3: variables that begin with FARSIDE_ are given to no command"),
     ] {
         fs::write(&file, text).unwrap();
@@ -101,8 +167,7 @@ fn a_unix_socket_is_its_owners() {
     };
     let mut first = Server::start(&mut serve());
     assert_eq!(fs::metadata(&sock).unwrap().permissions().mode() & 0o777, 0o600);
-    let taken = format!("cannot listen on {listen}: another server answers there, or it is no socket");
-    done(&mut serve()).fails(125, &taken);
+    done(&mut serve()).fails(125, &format!("cannot listen on {listen}: another server answers there"));
     first.signal(Signal::TERM);
     assert_eq!(first.ended(), (0, "farside: ending; once more ends it at once\n".into()));
     assert!(!sock.exists());
@@ -121,8 +186,12 @@ fn a_unix_socket_is_its_owners() {
     drop(newer);
     fs::remove_file(&sock).unwrap();
     fs::write(&sock, "precious").unwrap();
-    done(&mut serve()).fails(125, &taken);
+    done(&mut serve()).fails(125, &format!("cannot listen on {listen}: it is no socket"));
     assert_eq!(fs::read(&sock).unwrap(), b"precious");
+    let dir = temp.path().join("no");
+    let below = format!("unix:{}/s", dir.display());
+    done(farside().args(["serve", "--listen", &below]))
+        .fails(125, &format!("cannot listen on {below}: there is no directory {}", dir.display()));
 }
 
 /// Without a token only because it was told so, and then by this machine's names alone.

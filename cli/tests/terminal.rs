@@ -122,5 +122,5 @@ fn names_on_a_terminal() {
     let site = Site::new(Place::Here);
     site.write("a\u{1b}]0;owned\u{7}", "");
     let Some(text) = on_a_terminal(&site.dir, "$F ls; $F cat 'b\u{1b}[2J'", &[]) else { return };
-    assert_eq!(text, "\"a\\u001b]0;owned\\u0007\"\nfarside: cannot read \"b\\u001b[2J\": no such file or directory\n");
+    assert_eq!(text, "$'a\\033]0;owned\\007'\nfarside: cannot read $'b\\033[2J': no such file or directory\n");
 }
