@@ -4,7 +4,7 @@ use crate::{
     args::{Common, ExecArgs},
     at::{At, clean},
     env,
-    error::{FAILED, Failure, NOT_EXECUTABLE, NOT_FOUND, TIMED_OUT, say},
+    error::{Failure, NOT_EXECUTABLE, NOT_FOUND, TIMED_OUT, say},
     show::{self, Out},
     signals::Signals,
     stream::Stream,
@@ -235,8 +235,12 @@ fn status(common: &Common, timeout: Duration, program: &str, exit: &Exit, ended_
     }
     match &exit.signal {
         // Real-time signals go to 64.
-        Some(name) => Ok((1..=64).find(|n| signal_name(*n) == *name).map_or(FAILED, |n| 128 + n as u8)),
-        None => Ok(u8::try_from(exit.code).unwrap_or(FAILED)),
+        Some(name) => (1..=64).find(|n| signal_name(*n) == *name).map(|n| 128 + n as u8).ok_or_else(|| {
+            Failure::new(format!("{program} was ended by a signal that is not known here: {}", show::text(name)))
+        }),
+        None => u8::try_from(exit.code).map_err(|_| {
+            Failure::new(format!("{program} has ended, but the server tells no exit code that there is: {}", exit.code))
+        }),
     }
 }
 

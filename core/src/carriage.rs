@@ -61,6 +61,8 @@ pub trait Reply {
     fn end(&mut self);
     /// The reply cannot be finished: the peer must see that it was cut.
     fn cut(&mut self);
+    /// Drops what waits to be written to a peer that takes nothing; then the reply can only be cut.
+    fn discard(&mut self);
     /// Whether anything of the final reply was put.
     fn started(&self) -> bool;
     /// Whether the request was for the head alone.
@@ -263,6 +265,10 @@ impl Reply for H1Reply<'_> {
 
     fn cut(&mut self) {
         self.state.mode = Mode::Cut;
+    }
+
+    fn discard(&mut self) {
+        self.tx.clear();
     }
 
     fn started(&self) -> bool {

@@ -73,7 +73,10 @@ pub(crate) fn drive(sock: &OwnedFd, handler: Arc<Handler>, busy: &AtomicBool) ->
             recv(sock, rx.spare(), RecvFlags::DONTWAIT)
         };
         match got {
-            Ok((_, n)) if n > 0 => rx.commit(n),
+            Ok((_, n)) if n > 0 => {
+                busy.store(true, SeqCst);
+                rx.commit(n);
+            }
             Ok(_) => rx.close(),
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(_) => conn.hang_up(),

@@ -162,9 +162,9 @@ impl Task for Keeper {
             cx.again();
         }
         for number in handler.gone() {
-            if let Some(kept) = self.kept.remove(&number)
-                && let Some(at) = kept.due
-            {
+            let Some(kept) = self.kept.remove(&number) else { continue };
+            kept.held.session_over(cx.now());
+            if let Some(at) = kept.due {
                 self.due.remove(&(at, number));
             }
         }
