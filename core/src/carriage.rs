@@ -201,6 +201,7 @@ impl Out for HeadText {
 
 impl Reply for H1Reply<'_> {
     fn whole(&mut self, head: &ReplyHead<'_>, body: &mut dyn FnMut(&mut dyn Out)) {
+        self.tx.leave_room();
         let mark = self.tx.mark();
         body(self.tx);
         let n = self.tx.mark() - mark;
@@ -212,6 +213,7 @@ impl Reply for H1Reply<'_> {
     }
 
     fn draft(&mut self) -> &mut dyn Room {
+        self.tx.leave_room();
         self.tx
     }
 
