@@ -11,7 +11,10 @@ use farside_tests::{
     virtual_time::{Counted, Wire},
 };
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
     task::{Poll, Waker},
     time::Duration,
 };
@@ -21,6 +24,8 @@ use std::{
 struct Puppets {
     /// For each that was started, whether it was told to end.
     told: Arc<Mutex<Vec<bool>>>,
+    /// Those below this number do not end, and want to be looked at all the time.
+    stubborn: Arc<AtomicUsize>,
 }
 
 impl Workspace for Puppets {
@@ -29,7 +34,7 @@ impl Workspace for Puppets {
             Op::Start(_) => {
                 let mut told = self.told.lock().unwrap();
                 told.push(false);
-                Ok(Answer::Process(Box::new(Puppet { number: told.len() - 1, told: self.told.clone() }))).into()
+                Ok(Answer::Process(Box::new(Puppet { number: told.len() - 1, of: self.clone() }))).into()
             }
             _ => Err(Error::other("only processes")).into(),
         }
@@ -38,7 +43,7 @@ impl Workspace for Puppets {
 
 struct Puppet {
     number: usize,
-    told: Arc<Mutex<Vec<bool>>>,
+    of: Puppets,
 }
 
 impl Process for Puppet {
@@ -63,11 +68,15 @@ impl Process for Puppet {
     }
 
     fn end(&mut self, _: Ended, _: bool) {
-        self.told.lock().unwrap()[self.number] = true;
+        self.of.told.lock().unwrap()[self.number] = true;
     }
 
-    fn poll_exit(&mut self, _: &mut Cx<'_>) -> Poll<WaitStatus> {
-        if self.told.lock().unwrap()[self.number] {
+    fn poll_exit(&mut self, cx: &mut Cx<'_>) -> Poll<WaitStatus> {
+        if self.number < self.of.stubborn.load(SeqCst) {
+            cx.wake_at(cx.now(), "again");
+            return Poll::Pending;
+        }
+        if self.of.told.lock().unwrap()[self.number] {
             Poll::Ready(WaitStatus::Ended(Ended::Closed))
         } else {
             Poll::Pending
@@ -95,18 +104,20 @@ struct Server {
     handler: Arc<Handler>,
     keeper: Keeper,
     told: Arc<Mutex<Vec<bool>>>,
+    stubborn: Arc<AtomicUsize>,
     session: String,
 }
 
 impl Server {
     fn new() -> Self {
         let puppets = Puppets::default();
-        let told = puppets.told.clone();
-        let handler = Handler::with(puppets, Access::Insecure(Scopes::ALL), Bounds::default(), times::LEASE);
+        let (told, stubborn) = (puppets.told.clone(), puppets.stubborn.clone());
+        let bounds = Bounds { max_processes: 1_000, ..Bounds::default() };
+        let handler = Handler::with(puppets, Access::Insecure(Scopes::ALL), bounds, times::LEASE);
         let keeper = handler.keeper().unwrap();
         let opened = Request::new("POST", "/v1/sessions").ask(&handler);
         let session = opened.text().split('"').nth(3).unwrap().to_owned();
-        Self { handler, keeper, told, session }
+        Self { handler, keeper, told, stubborn, session }
     }
 
     fn path(&self, rest: &str) -> String {
@@ -228,4 +239,22 @@ fn whoever_waits_is_heard_leaving_behind_whatever_it_sent() {
             assert_eq!((wire.out.len(), wire.closed), (0, false), "another may wait");
         }
     }
+}
+
+/// Whoever has to be looked at again and again keeps nobody waiting.
+#[test]
+fn every_process_has_its_turn() {
+    let mut server = Server::new();
+    for n in 0..300 {
+        assert_eq!(server.start(&format!("k{n}")), 200);
+    }
+    server.stubborn.store(300, SeqCst);
+    assert_eq!(server.start("last"), 200);
+    let mut wire = Wire::new(server.handler.clone());
+    wire.send(&Request::new("DELETE", &server.path("/processes/last")).bytes());
+    for _ in 0..300 {
+        server.keep(Moment(0));
+    }
+    wire.turn();
+    assert_eq!(statuses(&wire.out), [200]);
 }
