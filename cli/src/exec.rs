@@ -250,11 +250,18 @@ fn status(common: &Common, timeout: Duration, program: &str, exit: &Exit, ended_
         }
         return TIMED_OUT;
     }
-    match &exit.signal {
+    let code = match &exit.signal {
         // Real-time signals go to 64.
-        Some(name) => (1..=64).find(|n| signal_name(*n) == *name).map_or(FAILED, |n| 128 + n as u8),
-        None => u8::try_from(exit.code).unwrap_or(FAILED),
-    }
+        Some(name) => (1..=64).find(|n| signal_name(*n) == *name).map(|n| 128 + n as u8),
+        None => u8::try_from(exit.code).ok(),
+    };
+    code.unwrap_or_else(|| {
+        say(&match &exit.signal {
+            Some(name) => format!("{program} was ended by a signal that is not known here: {}", show::text(name)),
+            None => format!("{program} has ended, but the server tells no exit code that there is: {}", exit.code),
+        });
+        FAILED
+    })
 }
 
 /// A command that did not run, or whose end is not known.

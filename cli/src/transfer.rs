@@ -269,8 +269,10 @@ pub(crate) fn put(common: &Common, args: &PutArgs) -> Result<u8, Failure> {
     }
     let at = At::open(common)?;
     let to = remote(&at, &what, args.to.as_deref(), own.as_deref())?;
-    let size = (local.is_some() && meta.is_file()).then_some(meta.len());
-    let perm = size.is_some().then(|| meta.mode() & 0o777);
+    let file = local.is_some() && meta.is_file();
+    // One that says it has nothing may have something, as in procfs: it is read to its end.
+    let size = (file && meta.len() > 0).then_some(meta.len());
+    let perm = file.then(|| meta.mode() & 0o777);
     let refused = |error: Error| {
         let put_to = |why: &str| Failure::of(error.code, format!("{what}: {} is {why}", show::said(&to)));
         match error.code {

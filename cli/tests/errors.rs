@@ -280,6 +280,24 @@ fn cut_replies() {
         .fails(125, "the server closed the connection without a reply; the command may still be running");
 }
 
+/// An end that no command has here is told: nothing else would tell it from a command's own 125.
+#[test]
+fn strange_ends() {
+    for (end, told) in [
+        (r#""exitCode":256"#, "true has ended, but the server tells no exit code that there is: 256"),
+        (r#""exitCode":-1"#, "true has ended, but the server tells no exit code that there is: -1"),
+        (r#""exitCode":-1,"signal":"WAT\u001b""#, "true was ended by a signal that is not known here: WAT\\u001b"),
+    ] {
+        let frame = format!("{{\"output\":{{{end}}}}}\n");
+        let frame: &'static str = frame.leak();
+        let server = answering(move |sock, _| {
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson";
+            drop(write!(sock, "{head}\r\nContent-Length: {}\r\n\r\n{frame}", frame.len()));
+        });
+        at(&server, &["exec", "--merged", "--", "true"]).fails(125, told);
+    }
+}
+
 /// A server that is killed in the middle of it.
 #[test]
 fn a_server_that_dies() {

@@ -108,6 +108,9 @@ pub struct Tx {
     takes_files: bool,
 }
 
+/// As much as a head takes.
+const ROOM_BEFORE: usize = 768;
+
 /// A stretch of a file.
 #[cfg(feature = "std")]
 pub struct FileRange {
@@ -204,8 +207,21 @@ impl Tx {
         self.end - self.start
     }
 
+    /// Leaves room before what is put next, if that is the first: for a head that can be made only after it.
+    pub(crate) fn leave_room(&mut self) {
+        if self.start == self.end {
+            self.bytes.resize(self.bytes.len().max(ROOM_BEFORE), 0);
+            (self.start, self.end) = (ROOM_BEFORE, ROOM_BEFORE);
+        }
+    }
+
     /// Puts `bytes` at a mark, before what was put since.
     pub(crate) fn insert(&mut self, mark: usize, bytes: &[u8]) {
+        if mark == 0 && bytes.len() <= self.start {
+            self.start -= bytes.len();
+            self.bytes[self.start..self.start + bytes.len()].copy_from_slice(bytes);
+            return;
+        }
         let tail = self.mark() - mark;
         self.room(bytes.len());
         let at = self.start + mark;
@@ -228,6 +244,7 @@ impl Tx {
     pub(crate) fn rest(&mut self) {
         if self.is_empty() && self.is_large() {
             self.bytes = Vec::new();
+            (self.start, self.end) = (0, 0);
         }
     }
 
@@ -241,7 +258,7 @@ impl Room for Tx {
     /// Room behind the bytes; what is written there counts once it is committed.
     fn room(&mut self, n: usize) -> &mut [u8] {
         if self.bytes.len() - self.end < n {
-            if self.start > 0 {
+            if self.start > ROOM_BEFORE {
                 self.bytes.copy_within(self.start..self.end, 0);
                 self.end -= self.start;
                 self.start = 0;

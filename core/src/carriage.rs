@@ -61,6 +61,8 @@ pub trait Reply {
     fn end(&mut self);
     /// The reply cannot be finished: the peer must see that it was cut.
     fn cut(&mut self);
+    /// Drops what waits to be written to a peer that takes nothing; then the reply can only be cut.
+    fn discard(&mut self);
     /// Whether anything of the final reply was put.
     fn started(&self) -> bool;
     /// Whether the request was for the head alone.
@@ -199,6 +201,7 @@ impl Out for HeadText {
 
 impl Reply for H1Reply<'_> {
     fn whole(&mut self, head: &ReplyHead<'_>, body: &mut dyn FnMut(&mut dyn Out)) {
+        self.tx.leave_room();
         let mark = self.tx.mark();
         body(self.tx);
         let n = self.tx.mark() - mark;
@@ -210,6 +213,7 @@ impl Reply for H1Reply<'_> {
     }
 
     fn draft(&mut self) -> &mut dyn Room {
+        self.tx.leave_room();
         self.tx
     }
 
@@ -261,6 +265,10 @@ impl Reply for H1Reply<'_> {
 
     fn cut(&mut self) {
         self.state.mode = Mode::Cut;
+    }
+
+    fn discard(&mut self) {
+        self.tx.clear();
     }
 
     fn started(&self) -> bool {

@@ -139,7 +139,10 @@ impl Driver {
                 self.waits = false;
             }
             match recv(&self.sock, rx.spare(), RecvFlags::empty()) {
-                Ok((_, n)) if n > 0 => rx.commit(n),
+                Ok((_, n)) if n > 0 => {
+                    self.busy.store(true, SeqCst);
+                    rx.commit(n);
+                }
                 Ok(_) => rx.close(),
                 Err(Errno::AGAIN) => {
                     self.waits = true;

@@ -39,7 +39,7 @@ pub(crate) fn drive(sock: &OwnedFd, handler: Arc<Handler>, busy: &AtomicBool) ->
     let mut conn = Connection::new(handler, now());
     let (mut shut, mut timeout) = (false, Duration::ZERO);
     loop {
-        let Turn { out: flow, due, shared } = park.turn(|cx| conn.turn(cx, &mut rx, &mut tx));
+        let Turn { out: flow, now, due, shared } = park.turn(|cx| conn.turn(cx, &mut rx, &mut tx));
         busy.store(!conn.is_idle(), SeqCst);
         let alone = park.is_empty() && !shared;
         let sent = write(sock, &mut conn, &mut tx, flow.again)?;
@@ -54,7 +54,7 @@ pub(crate) fn drive(sock: &OwnedFd, handler: Arc<Handler>, busy: &AtomicBool) ->
             return Ok(());
         }
         let got = if flow.read && !full && alone {
-            let left = due.map_or(LONG, |due| Duration::from_micros(due.at.0.saturating_sub(now().0)));
+            let left = due.map_or(LONG, |due| Duration::from_micros(due.at.0.saturating_sub(now.0)));
             // A socket's own time-out is set seldom: it may come a little late, and early by half.
             if timeout > left + Duration::from_millis(20) || timeout < left / 2 {
                 timeout = left.max(Duration::from_millis(1));
@@ -73,7 +73,10 @@ pub(crate) fn drive(sock: &OwnedFd, handler: Arc<Handler>, busy: &AtomicBool) ->
             recv(sock, rx.spare(), RecvFlags::DONTWAIT)
         };
         match got {
-            Ok((_, n)) if n > 0 => rx.commit(n),
+            Ok((_, n)) if n > 0 => {
+                busy.store(true, SeqCst);
+                rx.commit(n);
+            }
             Ok(_) => rx.close(),
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(_) => conn.hang_up(),

@@ -28,7 +28,7 @@ pub fn run<T: Task>(mut task: T) -> T::Out {
     #[allow(clippy::expect_used, reason = "documented: without a bell nothing could ever wake this thread")]
     let mut park = PARK.take().or_else(|| Park::new().ok()).expect("a descriptor for an eventfd");
     loop {
-        let Turn { out, due, shared } = park.turn(|cx| task.poll(cx));
+        let Turn { out, due, shared, .. } = park.turn(|cx| task.poll(cx));
         if let Poll::Ready(out) = out {
             PARK.set(Some(park));
             return out;
@@ -63,6 +63,8 @@ impl Wake for Bell {
 /// What came of a turn, and what it waits for beside descriptors.
 pub(crate) struct Turn<T> {
     pub(crate) out: T,
+    /// When it began.
+    pub(crate) now: Moment,
     pub(crate) due: Option<Due>,
     pub(crate) shared: bool,
 }
@@ -111,9 +113,10 @@ impl Park {
     pub(crate) fn turn<T>(&mut self, f: impl FnOnce(&mut Cx<'_>) -> T) -> Turn<T> {
         self.wants.clear();
         let mut turning = Turning { wants: &mut self.wants, fired: &self.fired };
-        let mut cx = Cx::new(now(), &self.waker, &mut turning);
+        let now = now();
+        let mut cx = Cx::new(now, &self.waker, &mut turning);
         let out = f(&mut cx);
-        let turn = Turn { out, due: cx.due(), shared: cx.shared() };
+        let turn = Turn { out, now, due: cx.due(), shared: cx.shared() };
         // What the turn let go of has to be closed now: a peer may be waiting for just that.
         self.fired.clear();
         let mut at = 0;

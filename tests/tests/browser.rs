@@ -10,8 +10,12 @@ use farside_core::{
     },
 };
 use farside_tests::{
+    conformance::Runner,
+    disk::Disk,
     recorder::{Notes, Recorder},
+    replies::replies,
     requests::Request,
+    served::{Served, rest},
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -360,6 +364,49 @@ fn br_17_19_a_body_of_another_type_is_refused_and_nothing_runs() {
         }
     }
     assert_eq!(notes.take(), [""; 0]);
+}
+
+/// The same on a process that runs: none of it reaches it.
+#[test]
+fn br_12_14_17_a_running_process_is_out_of_reach() {
+    let disk = Disk::new();
+    let served = Served::new(Runner::Std, disk.handler.clone());
+    let ask = |request: Request| {
+        let bytes = request.line("Connection: close").bytes();
+        let answer = replies(&rest(&served.send(&bytes)), "").remove(0).unwrap();
+        answer.check();
+        answer
+    };
+    let opened = ask(Request::post("/v1/sessions", "{}"));
+    let session = opened.text().split('"').nth(3).unwrap().to_owned();
+    let path = format!("/v1/sessions/{session}");
+    let start = Request::post(&format!("{path}/processes"), r#"{"args":["cat"],"key":"P","stderr":true}"#);
+    assert_eq!(ask(start).status, 200);
+    let running = || ask(Request::get(&format!("{path}/processes"))).text().to_owned();
+    let before = running();
+    assert!(before.contains("\"running\":true,\"stdin\":0,\"stdout\":0"), "{before}");
+    for route in ROUTES.iter().filter(|route| route.pattern.contains("{s}")) {
+        let mut request = sample(route);
+        request.target = request.target.replace("/S", &format!("/{session}"));
+        for line in ["Origin: null", "Origin:", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"] {
+            assert_eq!(ask(request.clone().line(line)).status, 403, "{line}: {request:?}");
+        }
+        for host in ["evil.example", "localhost.", "127.1"] {
+            assert_eq!(ask(request.clone().host(host)).status, 403, "{host}: {request:?}");
+        }
+        let form = Request { body: Some(b"{}".into()), ..request.clone() }.without("content-type");
+        for media in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"] {
+            let answer = ask(form.clone().line(&format!("Content-Type: {media}")));
+            assert_eq!((answer.status, answer.code()), (415, "invalid"), "{media}: {request:?}");
+        }
+        assert_eq!(ask(form).status, 415, "{request:?}");
+        // br_22: nor is it reached by a method that a page can choose freely.
+        if !matches!(route.method.name(), "GET" | "POST") {
+            assert_eq!(ask(Request::new("PUT", &request.target)).status, 405, "{request:?}");
+        }
+        assert_eq!(running(), before, "{request:?}");
+    }
+    assert_eq!(disk.running().len(), 1);
 }
 
 #[test]

@@ -121,11 +121,11 @@ fn execs_are_interrupted_and_answered() {
         let script = "echo begun; trap '' INT TERM; : > \"$0\"; while :; do sleep 1; done";
         let commands = [
             ("streamed", Request::exec(&["sh", "-c", script, "stubborn"], ",\"stream\":true")),
-            ("collected", Request::exec(&["sh", "-c", "echo begun; sleep 1000"], "")),
-            ("keyed", Request::exec(&["sh", "-c", "echo begun; sleep 1000"], ",\"key\":\"K\"")),
+            ("collected", Request::exec(&["sh", "-c", "echo begun; : > \"$0\"; sleep 1000", "collected"], "")),
+            ("keyed", Request::exec(&["sh", "-c", "echo begun; : > \"$0\"; sleep 1000", "keyed"], ",\"key\":\"K\"")),
         ];
         let execs: Vec<_> = commands.iter().map(|(what, request)| (what, asked(&served, request))).collect();
-        eventually("it runs", || disk.read("stubborn").is_some());
+        eventually("they run", || ["stubborn", "collected", "keyed"].iter().all(|name| disk.read(name).is_some()));
         let closing = closing(served, 600 * SECOND);
         for (what, sock) in execs {
             let answers = replies(&rest(&sock), "");
@@ -191,6 +191,8 @@ fn a_handler_that_closes_starts_nothing_and_answers_the_rest() {
         assert_eq!((answer.status, answer.code()), (503, "closed"), "{request:?}");
         assert_eq!(answer.fields("connection"), ["close"]);
     }
+    let open = Request::post("/v1/sessions", "{}").ask(&handler);
+    assert_eq!((open.status, open.code()), (503, "closed"));
     // What is wrong is found before: the refusal is the operation's.
     assert_eq!(Request::exec(&[], "").ask(&handler).status, 400);
     assert_eq!(exec("").without("content-type").ask(&handler).status, 415);
@@ -235,6 +237,8 @@ fn what_becomes_idle_meanwhile_ends() {
     wire.window = usize::MAX;
     wire.turn();
     assert_eq!(replies(&wire.out, "")[0].as_ref().unwrap().body.len(), 1 << 20);
+    assert_eq!(wire.ended_at, Some(wire.now), "the peer is told at once");
+    wire.pass(3 * SECOND);
     assert!(wire.closed);
 }
 

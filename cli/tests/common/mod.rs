@@ -19,6 +19,13 @@ pub const LONG: Duration = Duration::from_secs(30);
 
 /// The binary, with nothing of Farside's own in its environment.
 pub fn farside() -> Command {
+    // A test that runs in the background has interrupts ignored, and so would its children; what is caught here is not ignored there.
+    static CAUGHT: std::sync::Once = std::sync::Once::new();
+    CAUGHT.call_once(|| {
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
+            signal_hook::flag::register_conditional_default(signal, std::sync::Arc::new(true.into())).unwrap();
+        }
+    });
     let mut command = Command::new(FARSIDE);
     let own = std::env::vars_os().map(|(name, _)| name).filter(|name| name.to_string_lossy().starts_with("FARSIDE_"));
     for name in own {

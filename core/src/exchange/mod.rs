@@ -263,8 +263,12 @@ impl Exchange {
         }
     }
 
-    /// Whether a command runs, which its peer's leaving ends: it has to be heard.
+    /// Whether something that may take for ever ends with its peer's leaving, a command or a wait: it has to be heard.
     pub fn hears_its_peer_leave(&self) -> bool {
+        #[cfg(feature = "std")]
+        if matches!(self.state, State::Waiting(_) | State::Output(_)) {
+            return true;
+        }
         matches!(self.state, State::Exec(_))
     }
 

@@ -144,7 +144,12 @@ impl Output {
     pub(super) fn poll(&mut self, cx: &mut Cx<'_>, out: &mut dyn Reply) -> Poll<bool> {
         for _ in 0..PIECES {
             if out.backlog() > BACKLOG {
-                return if self.is_left_behind(cx, out.backlog()) { Poll::Ready(false) } else { Poll::Pending };
+                if !self.is_left_behind(cx, out.backlog()) {
+                    return Poll::Pending;
+                }
+                // The connection would wait for it to be taken.
+                out.discard();
+                return Poll::Ready(false);
             }
             self.moved = None;
             let Some(from) = &mut self.from else {

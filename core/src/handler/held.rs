@@ -298,6 +298,11 @@ impl Held {
         })
     }
 
+    /// Its session is over, which closes what was not closed by itself.
+    pub(super) fn session_over(&self, now: Moment) {
+        self.inner.with(|inner| *inner.closed_at.get_or_insert(now));
+    }
+
     /// When it ended and was closed: the later of the two.
     pub(crate) fn over_since(&self) -> Option<Moment> {
         self.inner.with(|inner| Some(inner.exited_at?.max(inner.closed_at?)))

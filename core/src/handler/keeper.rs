@@ -78,6 +78,8 @@ pub struct Keeper {
     inbox: Arc<Inbox>,
     kept: BTreeMap<u64, Kept>,
     due: BTreeSet<(Moment, u64)>,
+    /// From which number on the next poll looks.
+    turn: u64,
 }
 
 struct Kept {
@@ -87,12 +89,12 @@ struct Kept {
     ended: bool,
 }
 
-/// So many processes are looked at in one poll; then others have theirs.
-const BATCH: usize = 256;
+/// So many processes are looked at in one poll, each in milliseconds where many run; then others have theirs, and leases that are due.
+const BATCH: usize = 16;
 
 impl Keeper {
     pub(super) fn new(handler: &Arc<Handler>, inbox: Arc<Inbox>) -> Self {
-        Self { handler: Arc::downgrade(handler), inbox, kept: BTreeMap::new(), due: BTreeSet::new() }
+        Self { handler: Arc::downgrade(handler), inbox, kept: BTreeMap::new(), due: BTreeSet::new(), turn: 0 }
     }
 
     /// Looks after one process.
@@ -153,7 +155,11 @@ impl Task for Keeper {
         }
         ready.sort_unstable();
         ready.dedup();
+        // In turn: those that are due again and again keep nobody waiting.
+        let first = ready.partition_point(|number| *number < self.turn);
+        ready.rotate_left(first);
         let rest = ready.split_off(ready.len().min(BATCH));
+        self.turn = ready.last().map_or(0, |last| last + 1);
         for number in ready {
             self.look(cx, &handler, number);
         }
@@ -162,9 +168,9 @@ impl Task for Keeper {
             cx.again();
         }
         for number in handler.gone() {
-            if let Some(kept) = self.kept.remove(&number)
-                && let Some(at) = kept.due
-            {
+            let Some(kept) = self.kept.remove(&number) else { continue };
+            kept.held.session_over(cx.now());
+            if let Some(at) = kept.due {
                 self.due.remove(&(at, number));
             }
         }

@@ -182,8 +182,10 @@ impl Session {
         self.spent.push_back(key);
         if self.spent.len() > MAX_SPENT_KEYS
             && let Some(oldest) = self.spent.pop_front()
+            && let Some(Entry::Process { .. }) = self.entries.remove(&oldest)
         {
-            self.entries.remove(&oldest);
+            // Forgotten altogether: the key may start another, which must not be taken for this one.
+            self.closed.retain(|key| *key != oldest);
         }
     }
 
@@ -299,8 +301,10 @@ impl Handler {
             processes
         });
         processes.iter().for_each(|held| held.end(why));
-        let wakers = self.sessions.with(|s| s.remove_if_over(id));
+        let (wakers, inbox) = self.sessions.with(|s| (s.remove_if_over(id), s.inbox.clone()));
         wakers.into_iter().for_each(Waker::wake);
+        // Whose processes had all ended is gone already, and the keeper has to hear of that.
+        inbox.wake();
         self.wake_closers();
     }
 

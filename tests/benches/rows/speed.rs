@@ -108,6 +108,8 @@ pub(crate) fn upload(bench: &Bench) -> Vec<Line> {
     servers.push(Server::floor("upload", bench));
     let values = rounds(&servers, |s| {
         let name = format!("{:?}.bin", s.who);
+        // A new file: to let go of an old one takes ext4 as long as to write it, and not always at the same moment.
+        let _ = std::fs::remove_file(bench.served().join(&name));
         let start = Instant::now();
         s.connect().upload(&put(&s.target("file", &name), LARGE), LARGE);
         gb_per_s(start)

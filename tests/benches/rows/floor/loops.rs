@@ -9,14 +9,14 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Takes one upload after another into the file `floor.bin`: received and written, 256 KiB at once.
+/// Takes one upload after another into the file `Floor.bin`: received and written, 256 KiB at once.
 pub(super) fn upload(listener: &TcpListener, root: &OwnedFd) {
     let mut room = vec![0; 256 << 10];
     for sock in listener.incoming() {
         let mut sock = sock.unwrap();
         let (taken, first) = head(&mut sock, &mut room);
         let mut left = length(&room[..taken]);
-        let file = open_beneath(root, "floor.bin", OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC).unwrap();
+        let file = open_beneath(root, "Floor.bin", OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL).unwrap();
         let mut piece = taken..first;
         loop {
             left -= piece.len();
