@@ -23,15 +23,15 @@ pub fn now() -> Moment {
 pub async fn run<T: Task>(mut task: T) -> T::Out {
     let mut alarm = Alarm::default();
     poll_fn(|c| {
-        loop {
-            let mut reactor = Reactor;
-            let mut cx = Cx::new(now(), c.waker(), &mut reactor);
-            let polled = task.poll(&mut cx);
-            let due = cx.due();
-            if polled.is_ready() || alarm.poll(due, c).is_pending() {
-                return polled;
-            }
+        let mut reactor = Reactor;
+        let mut cx = Cx::new(now(), c.waker(), &mut reactor);
+        let polled = task.poll(&mut cx);
+        let due = cx.due();
+        if polled.is_pending() && alarm.poll(due, c).is_ready() {
+            // It is to go on at once, after whatever else this thread has to do.
+            c.waker().wake_by_ref();
         }
+        polled
     })
     .await
 }
@@ -93,5 +93,38 @@ impl Alarm {
         let _ = ready!(Pin::new(&mut self.timer).poll(c));
         self.at = None;
         Poll::Ready(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// A task that always has something to do.
+    struct Busy<'a> {
+        polls: u32,
+        until: &'a Cell<bool>,
+    }
+
+    impl Task for Busy<'_> {
+        type Out = ();
+
+        fn poll(&mut self, cx: &mut Cx<'_>) -> Poll<()> {
+            self.polls += 1;
+            assert!(self.polls < 1000, "it keeps the thread to itself");
+            if self.until.get() {
+                return Poll::Ready(());
+            }
+            cx.again();
+            Poll::Pending
+        }
+    }
+
+    #[test]
+    fn a_busy_task_lets_others_have_their_turn() {
+        let until = Cell::new(false);
+        let other = async { until.set(true) };
+        futures_lite::future::block_on(futures_lite::future::zip(run(Busy { polls: 0, until: &until }), other));
     }
 }
