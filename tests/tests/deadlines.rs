@@ -347,3 +347,49 @@ fn nd_16_the_next_request_is_answered_in_step() {
     assert_eq!(statuses(&wire.out), [200]);
     assert!(wire.closed);
 }
+
+/// F4: a command that is silent for longer than anybody on the way waits. A client that asks for it hears something all the time.
+#[test]
+fn f4_a_silent_command_is_kept_open_by_heartbeats() {
+    let (handler, _) = open();
+    let exec = |every: &str, args: &[&str], members: &str| {
+        let request = Request::exec(args, members);
+        Request { target: format!("/v1/exec?heartbeat={every}"), ..request }
+    };
+    for members in ["", ",\"stream\":true", ",\"key\":\"K\""] {
+        for every in [5, 7, 300] {
+            let key = format!("K{every}");
+            let members = members.replace("\"K\"", &format!("\"{key}\""));
+            let args = ["sleep", "1000", ";", "echo", "a", ";", "sleep", "1000", ";", "echo", "b"];
+            let mut wire = Wire::new(handler.clone());
+            wire.send(&exec(&every.to_string(), &args, &members).bytes());
+            assert!(wire.out.starts_with(b"HTTP/1.1 200 "), "the head comes at once");
+            let (mut heard, mut silent) = (wire.out.len(), 0);
+            for second in 1..2000 {
+                wire.pass(SECOND);
+                silent = if wire.out.len() > heard { 0 } else { silent + 1 };
+                heard = wire.out.len();
+                assert!(silent < every, "{every} s: silent at {second} s");
+            }
+            wire.pass(2 * SECOND);
+            let answers = replies(&wire.out, "");
+            let text = answers[0].as_ref().unwrap().text();
+            let beats = text.lines().filter(|line| line.is_empty()).count() as u64;
+            // A beat is put off by what is said in between, and none comes early.
+            assert!((2000 / every - 2..=2000 / every).contains(&beats), "{every} s: {beats}");
+            let frames: Vec<_> = text.lines().filter(|line| !line.is_empty()).collect();
+            assert_eq!(frames.len(), if members.contains("stream") { 3 } else { 1 });
+            assert!(text.ends_with("\"exitCode\":0}}\n"), "nothing comes after the last frame");
+        }
+    }
+    for bad in ["4", "301", "0", "", "x", "5.0", "-5", "+5", "5&heartbeat=5", "99999999999999999999"] {
+        let answer = exec(bad, &["true"], "").ask(&handler);
+        assert_eq!((answer.status, answer.code()), (400, "invalid"), "{bad}");
+    }
+    // Who did not ask hears nothing of it.
+    let mut wire = Wire::new(handler);
+    wire.send(&Request::exec(&["sleep", "1000"], ",\"stream\":true").bytes());
+    let head = wire.out.len();
+    wire.pass(999 * SECOND);
+    assert_eq!(wire.out.len(), head);
+}

@@ -143,8 +143,7 @@ impl Running {
                 Poll::Pending => return self.rest(cx, gone, out),
                 Poll::Ready(Ok(Piece::Data(channel, n))) => {
                     if !gone {
-                        self.beat.iter_mut().for_each(|beat| beat.put_off(cx.now()));
-                        self.data(handler, channel, n, out);
+                        self.data(cx, handler, channel, n, out);
                     }
                     if n == self.scratch.len() && n < MAX_FRAME_DATA {
                         self.scratch = vec![0; (n * 4).min(MAX_FRAME_DATA)];
@@ -162,7 +161,7 @@ impl Running {
             }
         }
         cx.again();
-        Poll::Pending
+        self.rest(cx, gone, out)
     }
 
     /// Nothing more for now: whoever waits for the head has it soon.
@@ -180,9 +179,10 @@ impl Running {
         Poll::Pending
     }
 
-    fn data(&mut self, handler: &Handler, channel: Channel, n: usize, out: &mut dyn Reply) {
+    fn data(&mut self, cx: &Cx<'_>, handler: &Handler, channel: Channel, n: usize, out: &mut dyn Reply) {
         let data = &self.scratch[..n];
         let Some(kept) = &mut self.collected else {
+            self.beat.iter_mut().for_each(|beat| beat.put_off(cx.now()));
             let channel = if self.apart { channel } else { Channel::Stdout };
             let len = data_frame_len(channel, n);
             write_data_frame(out.room(len), channel, data);
