@@ -43,8 +43,8 @@ fn f10_pr_01_02_04_05_an_interrupt_reaches_everything_it_started() {
                 running.interrupt();
                 let ran = running.finish();
                 assert_eq!((&*ran.out, ran.exit), (&b"on\n"[..], interrupted()), "{script}");
-                let (least, most) = (Duration::from_secs(seconds), Duration::from_secs(seconds + 2));
-                assert!((least..most).contains(&(ran.took - SECOND / 2)), "{script}: {:?}", ran.took);
+                // No rung comes early. When each is due to the moment, the core's own tests of the ladder hold.
+                assert!(ran.took - SECOND / 2 >= Duration::from_secs(seconds), "{script}: {:?}", ran.took);
                 assert_eq!(place.left(), [""; 0], "{script}");
             });
         }
@@ -111,7 +111,7 @@ fn pr_07_a_spawner_does_not_outrun_its_end() {
     }
     let place = Place::new();
     let ran = place.run(&Command { timeout: Some(SECOND / 2), ..spawner });
-    assert!(ran.exit == timed_out() && ran.took < 9 * SECOND, "{ran:?}");
+    assert!(ran.exit == timed_out() && ran.took < SOON, "{ran:?}");
     place.assert_gone();
 }
 
@@ -122,7 +122,7 @@ fn pr_08_a_bounded_fork_bomb_is_gone() {
                 if os.fork()==0 and i%2: os.setsid()\ntime.sleep(1000)";
     let command = Command { timeout: Some(SECOND), ..python(bomb) };
     let ran = place.run(&command);
-    assert!(ran.exit == timed_out() && ran.took < 8 * SECOND, "{:?} {:?}", ran.exit, ran.took);
+    assert!(ran.exit == timed_out() && ran.took < SOON, "{:?} {:?}", ran.exit, ran.took);
     assert_eq!(place.left(), [""; 0]);
 }
 
@@ -150,7 +150,7 @@ fn one_that_takes_off_its_mark_is_found_by_its_parent_or_its_group() {
         running.interrupt();
         let ran = running.finish();
         assert_eq!(ran.exit, interrupted());
-        assert!(ran.took < 4 * SECOND, "{:?} {}", ran.took, String::from_utf8_lossy(&ran.err));
+        assert!(ran.took < SOON, "{:?} {}", ran.took, String::from_utf8_lossy(&ran.err));
         place.assert_gone();
     }
 }
@@ -191,7 +191,7 @@ fn pr_45_a_timeout_is_kept_by_the_clock() {
     for millis in [1, 50, 700] {
         let ran = place.run(&with(Duration::from_millis(millis)));
         assert_eq!(ran.exit, timed_out());
-        assert!(ran.took >= Duration::from_millis(millis) && ran.took < 3 * SECOND, "{millis}: {:?}", ran.took);
+        assert!(ran.took >= Duration::from_millis(millis) && ran.took < SOON, "{millis}: {:?}", ran.took);
     }
     let ran = place.run(&Command { timeout: Some(Duration::from_millis(1 << 53)), ..sh("exit 4") });
     assert_eq!(ran.exit, Exit { code: 4, ..Exit::default() });

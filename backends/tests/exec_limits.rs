@@ -61,7 +61,7 @@ fn rx_02_without_descriptors_it_is_refused_and_nothing_is_left() {
         assert_eq!(running.go_on(std::time::Duration::from_millis(300), 1000), None);
     });
     let ran = running.finish();
-    assert!(ran.exit.interrupted && ran.took.as_secs() < 9, "{ran:?}");
+    assert!(ran.exit.interrupted && ran.took < SOON, "{ran:?}");
     place.assert_gone();
     assert_eq!(fds(), before);
 }

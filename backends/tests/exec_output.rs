@@ -26,9 +26,9 @@ fn f1_pr_12_a_child_that_holds_the_output_is_killed_at_the_exit() {
         let place = Place::new();
         let ran = place.sh(script);
         assert_eq!((ran.text().0, ran.exit.code), ("done\n", 0), "{script}");
-        assert!(ran.took < 2 * SECOND, "{script}: {:?}", ran.took);
+        assert!(ran.took < SOON, "{script}: {:?}", ran.took);
         place.assert_gone();
-        assert!(place.sh("true").took < SECOND);
+        assert!(place.sh("true").took < SOON);
     }
 }
 
@@ -38,7 +38,7 @@ fn pr_13_also_one_that_holds_standard_error_or_both() {
         let place = Place::new();
         let ran = place.sh(script);
         assert_eq!(ran.text(), ("done\n", "", 0), "{script}");
-        assert!(ran.took < 2 * SECOND, "{script}: {:?}", ran.took);
+        assert!(ran.took < SOON, "{script}: {:?}", ran.took);
         place.assert_gone();
     }
 }

@@ -152,7 +152,7 @@ impl Task for Read {
 
 const PIECE: usize = 64 * 1024;
 
-/// A file's new content out of memory; see [`write`].
+/// A file's new content out of memory; see [`write()`].
 pub struct Write<'d> {
     create: Ask<Box<dyn Sink>>,
     to: Option<Box<dyn Sink>>,

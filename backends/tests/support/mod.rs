@@ -20,6 +20,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Long for whatever ends by itself, on a busy machine too, and short for what would hang: that sleeps for 30 s or more.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+
 /// What one thread waits for between two turns.
 #[derive(Default)]
 pub(crate) struct Turns {
@@ -199,7 +202,7 @@ impl Place {
             if left.is_empty() && zombies.is_empty() {
                 return;
             }
-            assert!(since.elapsed() < Duration::from_secs(3), "left: {left:?}, not waited for: {zombies:?}");
+            assert!(since.elapsed() < SOON, "left: {left:?}, not waited for: {zombies:?}");
             std::thread::sleep(Duration::from_millis(5));
             let still = self::zombies();
             zombies.retain(|pid| still.contains(pid));
