@@ -15,6 +15,7 @@ pub mod carriage;
 pub mod conn;
 mod cx;
 mod exchange;
+#[cfg(feature = "std")]
 #[doc(hidden)]
 pub mod fuzz;
 mod guard;

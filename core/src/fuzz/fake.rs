@@ -1,22 +1,25 @@
 //! A workspace without anything behind it, in which the same call always comes to the same thing at the same time.
 
+use super::program::{MUCH, Program};
 use crate::{
-    About, Answer, Call, Called, Command, Cx, Exec, Exit, NoRoom, Op, Piece, Reader, Room, Sink, Source, Workspace,
-    wire::{Channel, Code, Descriptor, Error, FileInfo, FileMode, Listing, Meta, Moment},
+    About, Answer, Call, Called, Cx, NoRoom, Op, Reader, Room, Sink, Source, Workspace,
+    process::{Managed, Run},
+    wire::{Code, Descriptor, Error, FileInfo, FileMode, Listing, Meta, Moment},
 };
-use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
-use core::{task::Poll, time::Duration};
+use alloc::{boxed::Box, string::String, sync::Arc};
+use core::{sync::atomic::AtomicUsize, task::Poll, time::Duration};
 
 /// What a name stands for is in the name: `absent`, `later/` anything (answered after a while), `short` (a file that shrinks),
 /// `endless` (a file whose length nobody knows), `large` (more than any buffer holds), `full` (a file that cannot be written).
-pub(super) struct Fake;
+pub(super) struct Fake {
+    /// How many programs there are.
+    pub(super) alive: Arc<AtomicUsize>,
+}
 
 /// How long what comes later takes.
-const WHILE: Duration = Duration::from_millis(700);
+pub(super) const WHILE: Duration = Duration::from_millis(700);
 /// A file's content.
 const CONTENT: &[u8] = b"what is in a file of this workspace, in a few pieces";
-/// What no buffer holds.
-const MUCH: usize = 1 << 20;
 
 impl Workspace for Fake {
     fn call(&self, op: Op<'_>, room: &mut dyn Room) -> Called {
@@ -31,25 +34,37 @@ impl Workspace for Fake {
             return Called::Now(Some(Err(Code::NotExist.into())));
         }
         if name.starts_with("later") {
-            return Called::Later(Box::new(Later { at: None, answer: Some(answer(&op, &mut NoRoom)) }));
+            return Called::Later(Box::new(Later { at: None, answer: Some(self.answer(&op, &mut NoRoom)) }));
         }
-        answer(&op, room).into()
+        self.answer(&op, room).into()
     }
 }
 
-fn answer(op: &Op<'_>, room: &mut dyn Room) -> Result<Answer, Error> {
-    let meta = Meta { size: CONTENT.len() as u64, mode: FileMode(0o644), ..Meta::default() };
-    Ok(match *op {
-        Op::About => Answer::About(Arc::new(About::new("/", Descriptor::default()))),
-        Op::Stat { .. } => Answer::Meta(meta),
-        Op::ReadLink { .. } => Answer::Target("a".into()),
-        Op::ReadDir { .. } => Answer::Listing(listing(meta)),
-        Op::Open { name } => open(name, room),
-        Op::Create { name, .. } => Answer::Sink(Box::new(Put { full: name == "full" })),
-        Op::Remove { .. } => Answer::Done,
-        Op::Exec(command) => Answer::Exec(Box::new(Run::new(command))),
-        Op::Start(_) | Op::Connect { .. } => return Err(Code::Unsupported.into()),
-    })
+impl Fake {
+    fn answer(&self, op: &Op<'_>, room: &mut dyn Room) -> Result<Answer, Error> {
+        let meta = Meta { size: CONTENT.len() as u64, mode: FileMode(0o644), ..Meta::default() };
+        Ok(match *op {
+            Op::About => Answer::About(Arc::new(About::new("/", Descriptor::default()))),
+            Op::Stat { .. } => Answer::Meta(meta),
+            Op::ReadLink { .. } => Answer::Target("a".into()),
+            Op::ReadDir { .. } => Answer::Listing(listing(meta)),
+            Op::Open { name } => open(name, room),
+            Op::Create { name, .. } => Answer::Sink(Box::new(Put { full: name == "full" })),
+            Op::Remove { .. } => Answer::Done,
+            Op::Exec(command) => {
+                let program = Program::new(&command.args, true, &self.alive);
+                Answer::Exec(Box::new(Run::new(program, command)))
+            }
+            Op::Start(start) => {
+                let program = Program::new(&start.args, start.stderr, &self.alive);
+                Answer::Process(Box::new(Managed::new(program, start.timeout)))
+            }
+            Op::Connect { .. } => {
+                let program = Program::new(&["cat".into()], false, &self.alive);
+                Answer::Process(Box::new(Managed::new(program, None)))
+            }
+        })
+    }
 }
 
 fn listing(meta: Meta) -> Listing {
@@ -132,73 +147,5 @@ impl Sink for Put {
 
     fn poll_finish(&mut self, _: &mut Cx<'_>) -> Poll<Result<(), Error>> {
         Poll::Ready(if self.full { Err(Code::Permission.into()) } else { Ok(()) })
-    }
-}
-
-/// A command that says its arguments, one after the other: `wait` lets a while pass, `never` all time, `large` is more than any buffer
-/// holds, `err:` goes to standard error, `fail` is an error.
-struct Run {
-    args: Vec<String>,
-    next: usize,
-    large: Large,
-    at: Option<Moment>,
-    timeout: Option<Duration>,
-    timeout_at: Option<Moment>,
-    interrupted: bool,
-}
-
-impl Run {
-    fn new(command: &Command) -> Self {
-        let (args, timeout) = (command.args.clone(), command.timeout);
-        Self { args, next: 0, large: Large(MUCH), at: None, timeout, timeout_at: None, interrupted: false }
-    }
-}
-
-impl Exec for Run {
-    fn poll_next(&mut self, cx: &mut Cx<'_>, buf: &mut [u8]) -> Poll<Result<Piece, Error>> {
-        let now = cx.now();
-        if let Some(timeout) = self.timeout.take() {
-            self.timeout_at = Some(now.after(timeout));
-        }
-        let timed_out = self.timeout_at.is_some_and(|at| at <= now);
-        if timed_out || self.interrupted {
-            let (code, interrupted) = (-1, !timed_out);
-            return Poll::Ready(Ok(Piece::End(Exit { code, signal: None, timed_out, interrupted })));
-        }
-        if let Some(at) = self.timeout_at {
-            cx.wake_at(at, "a timeout");
-        }
-        while let Some(word) = self.args.get(self.next) {
-            match word.as_str() {
-                "" => {}
-                "never" => return Poll::Pending,
-                "wait" => {
-                    let at = *self.at.get_or_insert(now.after(WHILE));
-                    if now < at {
-                        cx.wake_at(at, "a slow command");
-                        return Poll::Pending;
-                    }
-                    self.at = None;
-                }
-                "fail" => return Poll::Ready(Err(Error::other("failed").with(|details| details.ran = Some(true)))),
-                _ if buf.is_empty() => return Poll::Pending,
-                "large" if self.large.0 > 0 => {
-                    return Poll::Ready(Ok(Piece::Data(Channel::Stdout, self.large.fill(buf))));
-                }
-                word => {
-                    let n = word.len().min(buf.len());
-                    buf[..n].copy_from_slice(&word.as_bytes()[..n]);
-                    self.next += 1;
-                    let channel = if word.starts_with("err:") { Channel::Stderr } else { Channel::Stdout };
-                    return Poll::Ready(Ok(Piece::Data(channel, n)));
-                }
-            }
-            self.next += 1;
-        }
-        Poll::Ready(Ok(Piece::End(Exit::default())))
-    }
-
-    fn interrupt(&mut self) {
-        self.interrupted = true;
     }
 }

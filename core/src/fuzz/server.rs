@@ -3,15 +3,19 @@
 
 use super::fake::Fake;
 use crate::{
-    Access, Connection, Cx, Flow, Handler, RecvBuf, Runtime, Tx,
+    Access, Connection, Cx, Flow, Handler, Keeper, RecvBuf, Runtime, Task, Tx,
     wire::{
         Bounds, Frame, Moment, Scopes,
         http::{CONTINUE, Decoder, Field, HeadScan, Part, ResponseHead},
         json, times,
     },
 };
-use alloc::{sync::Arc, vec::Vec};
-use core::{task::Waker, time::Duration};
+use alloc::{sync::Arc, task::Wake, vec::Vec};
+use core::{
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    task::Waker,
+    time::Duration,
+};
 
 /// A connection for which `input` is what its peer and its driver do. The bytes that UTF-8 never has are steps; all others come in.
 ///
@@ -23,8 +27,9 @@ pub fn server_connection(input: &[u8]) {
     if !input.windows(5).any(|w| w == b"HEAD ") {
         replies(&whole.iter().flat_map(|(_, said)| said).copied().collect::<Vec<_>>());
     }
-    // A buffer that holds all of it hides no end of input behind bytes that wait.
-    if input.len() <= FITS {
+    // A buffer that holds all of it hides no end of input behind bytes that wait. A handler that closes ends a connection between two
+    // requests, and so not one whose next request is there.
+    if input.len() <= FITS && !input.contains(&CLOSE) {
         assert_eq!(finals(run(input, 1)), finals(whole), "cut at every byte");
     }
 }
@@ -67,7 +72,7 @@ fn run(input: &[u8], piece: usize) -> Said {
             [CLOSE] => drop(driver.handler.close()),
             [BLOCK] => driver.blocked = true,
             [TAKE] => driver.blocked = false,
-            [WAIT] => driver.pass(driver.due.unwrap_or_default()),
+            [WAIT] => driver.pass(driver.next().unwrap_or_default()),
             [SECOND] => driver.pass(driver.now.after(Duration::from_secs(1))),
             [FINISH] => driver.finished = true,
             [GONE] => driver.conn.hang_up(),
@@ -76,8 +81,13 @@ fn run(input: &[u8], piece: usize) -> Said {
         }
         driver.settle();
     }
-    driver.end(input.windows(5).any(|w| w == b"never"));
+    driver.end(for_ever(input));
     driver.said
+}
+
+/// A command may run that only its client's leaving ends.
+fn for_ever(input: &[u8]) -> bool {
+    input.windows(5).any(|w| w == b"never")
 }
 
 /// A request with credentials is for a handler that asks for them.
@@ -86,14 +96,21 @@ fn credentials(input: &[u8]) -> Access {
     if asks { Access::bearer("t") } else { Access::Insecure(Scopes::ALL) }
 }
 
-/// Does what the contract of [`Connection`] says.
+/// Does what the contract of [`Connection`] says, and runs the keeper beside it.
 struct Driver {
     handler: Arc<Handler>,
     conn: Connection,
+    keeper: Keeper,
+    runtime: Counted,
+    bell: Arc<Bell>,
+    waker: Waker,
+    /// How many programs there are.
+    alive: Arc<AtomicUsize>,
     rx: RecvBuf,
     tx: Tx,
     now: Moment,
     due: Option<Moment>,
+    kept_due: Option<Moment>,
     /// What the peer has sent and nobody has read yet.
     incoming: Vec<u8>,
     finished: bool,
@@ -112,15 +129,21 @@ impl Driver {
             max_reply_bytes: 1024,
             ..Bounds::default()
         };
-        let handler = Handler::with(Fake, access, bounds, times::LEASE);
-        let now = Moment(0);
+        let (alive, bell, now) = (Arc::new(AtomicUsize::new(0)), Arc::new(Bell::default()), Moment(0));
+        let handler = Handler::with(Fake { alive: alive.clone() }, access, bounds, times::LEASE);
         Self {
             conn: Connection::new(handler.clone(), now),
+            keeper: handler.keeper().expect("a handler has one keeper"),
             handler,
+            runtime: Counted(0),
+            waker: bell.clone().into(),
+            bell,
+            alive,
             rx: RecvBuf::default(),
             tx: Tx::default(),
             now,
             due: None,
+            kept_due: None,
             incoming: Vec::new(),
             finished: false,
             blocked: false,
@@ -137,6 +160,23 @@ impl Driver {
     /// Goes on until nothing changes unless something comes or time passes.
     fn settle(&mut self) {
         for _ in 0..TURNS {
+            self.settle_connection();
+            let mut cx = Cx::new(self.now, &self.waker, &mut self.runtime);
+            assert!(self.keeper.poll(&mut cx).is_pending(), "the keeper left before its handler");
+            self.kept_due = cx.due().map(|due| due.at);
+            let due = self.kept_due.is_some_and(|due| due <= self.now);
+            if !self.bell.0.swap(false, SeqCst) && !due {
+                return;
+            }
+        }
+        panic!("they wake each other on and on at {:?}", self.now);
+    }
+
+    fn settle_connection(&mut self) {
+        for _ in 0..TURNS {
+            if self.closed {
+                return;
+            }
             let flow = self.turn();
             let wrote = !self.blocked && !self.tx.is_empty();
             if wrote {
@@ -144,7 +184,7 @@ impl Driver {
             }
             self.closed = flow.close && self.tx.is_empty();
             let due = self.due.is_some_and(|due| due <= self.now);
-            if self.closed || !(wrote && flow.again || flow.read && self.read() || due) {
+            if !(wrote && flow.again || flow.read && self.read() || due) {
                 return;
             }
         }
@@ -152,14 +192,13 @@ impl Driver {
     }
 
     fn turn(&mut self) -> Flow {
-        let mut runtime = Counted(0);
-        let mut cx = Cx::new(self.now, Waker::noop(), &mut runtime);
+        let mut cx = Cx::new(self.now, &self.waker, &mut self.runtime);
         let flow = self.conn.turn(&mut cx, &mut self.rx, &mut self.tx);
         self.due = cx.due().map(|due| due.at);
         assert!(self.tx.len() <= MOST_TX, "{} bytes wait to be written", self.tx.len());
         assert!(self.rx.filled().len() <= MOST_RX, "{} bytes wait to be looked at", self.rx.filled().len());
-        let waits = self.due.is_some() || self.tx.is_empty() && (flow.close || !self.conn.is_idle());
-        assert!(waits, "an idle connection, or a peer that takes nothing, without a deadline");
+        let waits = self.due.is_some() || !self.conn.is_idle() || flow.close && self.tx.is_empty();
+        assert!(waits, "an idle connection without a deadline");
         flow
     }
 
@@ -188,7 +227,14 @@ impl Driver {
         n > 0
     }
 
-    /// The peer is silent: in the end the connection is closed, or a command runs that ends when its client goes away.
+    /// When it or the keeper wants to come back.
+    fn next(&self) -> Option<Moment> {
+        let due = self.due.filter(|_| !self.closed);
+        due.into_iter().chain(self.kept_due).min()
+    }
+
+    /// The peer is silent: in the end the connection is closed, or a command runs that ends when its client goes away; and then nothing
+    /// is left of any program.
     fn end(&mut self, runs_for_ever: bool) {
         self.settle();
         self.wait_for_all();
@@ -197,18 +243,26 @@ impl Driver {
         self.settle();
         self.wait_for_all();
         assert!(self.closed, "it does not end");
+        assert_eq!(self.alive.load(SeqCst), 0, "programs are left");
     }
 
     /// Time goes on until nothing is waited for.
     fn wait_for_all(&mut self) {
         for _ in 0..TURNS {
-            match self.due {
-                Some(due) if !self.closed => self.pass(due),
-                _ => return,
-            }
+            let Some(due) = self.next() else { return };
+            self.pass(due);
             self.settle();
         }
         panic!("it waits again and again until {:?}", self.now);
+    }
+}
+
+#[derive(Default)]
+struct Bell(AtomicBool);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, SeqCst);
     }
 }
 
