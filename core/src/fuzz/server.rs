@@ -12,6 +12,7 @@ use crate::{
 };
 use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::{
+    mem,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     task::Waker,
     time::Duration,
@@ -79,6 +80,7 @@ fn run(input: &[u8], piece: usize) -> Said {
             bytes if !driver.finished => driver.incoming.extend_from_slice(bytes),
             _ => {}
         }
+        driver.touched |= !matches!(part, [WAIT | SECOND | CLOSE]);
         driver.settle();
     }
     driver.end(for_ever(input));
@@ -102,8 +104,9 @@ struct Driver {
     conn: Connection,
     keeper: Keeper,
     runtime: Counted,
-    bell: Arc<Bell>,
-    waker: Waker,
+    /// The connection's and the keeper's.
+    bells: [Arc<Bell>; 2],
+    wakers: [Waker; 2],
     /// How many programs there are.
     alive: Arc<AtomicUsize>,
     rx: RecvBuf,
@@ -111,6 +114,8 @@ struct Driver {
     now: Moment,
     due: Option<Moment>,
     kept_due: Option<Moment>,
+    /// Something came, or there is room again.
+    touched: bool,
     /// What the peer has sent and nobody has read yet.
     incoming: Vec<u8>,
     finished: bool,
@@ -129,21 +134,22 @@ impl Driver {
             max_reply_bytes: 1024,
             ..Bounds::default()
         };
-        let (alive, bell, now) = (Arc::new(AtomicUsize::new(0)), Arc::new(Bell::default()), Moment(0));
+        let (alive, bells, now) = (Arc::<AtomicUsize>::default(), [(); 2].map(|()| Arc::<Bell>::default()), Moment(0));
         let handler = Handler::with(Fake { alive: alive.clone() }, access, bounds, times::LEASE);
         Self {
             conn: Connection::new(handler.clone(), now),
             keeper: handler.keeper().expect("a handler has one keeper"),
             handler,
             runtime: Counted(0),
-            waker: bell.clone().into(),
-            bell,
+            wakers: bells.each_ref().map(|bell| bell.clone().into()),
+            bells,
             alive,
             rx: RecvBuf::default(),
             tx: Tx::default(),
             now,
             due: None,
-            kept_due: None,
+            kept_due: Some(now),
+            touched: true,
             incoming: Vec::new(),
             finished: false,
             blocked: false,
@@ -157,15 +163,22 @@ impl Driver {
         self.now = self.now.max(to);
     }
 
-    /// Goes on until nothing changes unless something comes or time passes.
+    /// Goes on until nothing changes unless something comes or time passes. Each is polled for a cause alone: what comes or goes on the
+    /// connection, a moment it asked for, its own bell.
     fn settle(&mut self) {
         for _ in 0..TURNS {
-            self.settle_connection();
-            let mut cx = Cx::new(self.now, &self.waker, &mut self.runtime);
-            assert!(self.keeper.poll(&mut cx).is_pending(), "the keeper left before its handler");
-            self.kept_due = cx.due().map(|due| due.at);
-            let due = self.kept_due.is_some_and(|due| due <= self.now);
-            if !self.bell.0.swap(false, SeqCst) && !due {
+            let is_due = |due: Option<Moment>| due.is_some_and(|due| due <= self.now);
+            let connection = self.bells[0].rang() || is_due(self.due) || mem::take(&mut self.touched);
+            let keeper = self.bells[1].rang() || is_due(self.kept_due);
+            if connection && !self.closed {
+                self.settle_connection();
+            }
+            if keeper {
+                let mut cx = Cx::new(self.now, &self.wakers[1], &mut self.runtime);
+                assert!(self.keeper.poll(&mut cx).is_pending(), "the keeper left before its handler");
+                self.kept_due = cx.due().map(|due| due.at);
+            }
+            if !connection && !keeper {
                 return;
             }
         }
@@ -174,17 +187,15 @@ impl Driver {
 
     fn settle_connection(&mut self) {
         for _ in 0..TURNS {
-            if self.closed {
-                return;
-            }
             let flow = self.turn();
             let wrote = !self.blocked && !self.tx.is_empty();
             if wrote {
                 self.take();
             }
             self.closed = flow.close && self.tx.is_empty();
+            self.due = self.due.filter(|_| !self.closed);
             let due = self.due.is_some_and(|due| due <= self.now);
-            if !(wrote && flow.again || flow.read && self.read() || due) {
+            if self.closed || !(wrote && flow.again || flow.read && self.read() || due) {
                 return;
             }
         }
@@ -192,7 +203,7 @@ impl Driver {
     }
 
     fn turn(&mut self) -> Flow {
-        let mut cx = Cx::new(self.now, &self.waker, &mut self.runtime);
+        let mut cx = Cx::new(self.now, &self.wakers[0], &mut self.runtime);
         let flow = self.conn.turn(&mut cx, &mut self.rx, &mut self.tx);
         self.due = cx.due().map(|due| due.at);
         assert!(self.tx.len() <= MOST_TX, "{} bytes wait to be written", self.tx.len());
@@ -229,8 +240,7 @@ impl Driver {
 
     /// When it or the keeper wants to come back.
     fn next(&self) -> Option<Moment> {
-        let due = self.due.filter(|_| !self.closed);
-        due.into_iter().chain(self.kept_due).min()
+        self.due.into_iter().chain(self.kept_due).min()
     }
 
     /// The peer is silent: in the end the connection is closed, or a command runs that ends when its client goes away; and then nothing
@@ -240,6 +250,7 @@ impl Driver {
         self.wait_for_all();
         assert!(self.closed || runs_for_ever, "it waits for ever");
         self.conn.hang_up();
+        self.touched = true;
         self.settle();
         self.wait_for_all();
         assert!(self.closed, "it does not end");
@@ -259,6 +270,12 @@ impl Driver {
 
 #[derive(Default)]
 struct Bell(AtomicBool);
+
+impl Bell {
+    fn rang(&self) -> bool {
+        self.0.swap(false, SeqCst)
+    }
+}
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
