@@ -162,6 +162,50 @@ fn a_reader_that_stalls_holds_up_no_end() {
     });
 }
 
+#[test]
+fn processes_of_sessions_end_and_who_waits_is_answered() {
+    on_both(|runner| {
+        let disk = disk();
+        let served = Served::new(runner, disk.handler.clone());
+        let ask = |request: Request| {
+            let answers = replies(&rest(&asked(&served, &request.line("Connection: close"))), "");
+            answers[0].clone().unwrap()
+        };
+        let opened = ask(Request::post("/v1/sessions", "{}"));
+        let path = format!("/v1/sessions/{}/processes", opened.text().split('"').nth(3).unwrap());
+        for body in [
+            r#"{"args":["sh","-c","echo out; echo err >&2; sleep 1000"],"key":"polite","stderr":true}"#,
+            r#"{"args":["sh","-c","trap '' INT TERM; echo out; while :; do sleep 1; done"],"key":"stubborn"}"#,
+            r#"{"args":["yes"],"key":"yes"}"#,
+        ] {
+            assert_eq!(ask(Request::post(&path, body)).status, 200, "{runner:?}");
+        }
+        let get = |what: &str| asked(&served, &Request::get(&format!("{path}/{what}")));
+        let waits = ["polite", "stubborn", "yes"].map(|key| get(&format!("{key}/wait")));
+        let outputs = ["polite/stdout", "polite/stderr", "stubborn/stdout"].map(get);
+        for mut sock in &outputs {
+            let mut out = [0; 400];
+            eventually("its output comes", || sock.peek(&mut out).is_ok_and(|n| out[..n].ends_with(b"\n\r\n")));
+            sock.read_exact(&mut [0; 1]).unwrap();
+        }
+        let stalled = get("yes/stdout");
+        eventually("it is read", || stalled.peek(&mut [0; 400]).is_ok_and(|n| n == 400));
+
+        let took = closing(served, SECOND).join().unwrap();
+        assert!(took < SOON, "{runner:?} {took:?}");
+        assert_eq!(disk.running(), [0; 0], "{runner:?}");
+        for sock in &waits {
+            let answers = replies(&rest(sock), "");
+            assert_eq!(answers[0].as_ref().unwrap().text(), r#"{"status":-1,"ended":"closed"}"#, "{runner:?}");
+        }
+        for (sock, wanted) in outputs.iter().zip(["out\n", "err\n", "out\n"]) {
+            let out = [b"H", &rest(sock)[..]].concat();
+            assert_eq!(replies(&out, "")[0].as_ref().unwrap().text(), wanted, "{runner:?}");
+        }
+        assert_eq!(replies(&rest(&stalled), ""), [None], "who was behind is cut");
+    });
+}
+
 /// `closed` for what starts something, the usual answer for all else, to the end.
 #[test]
 fn a_handler_that_closes_starts_nothing_and_answers_the_rest() {
